@@ -20,8 +20,7 @@ const (
 	maxStep = 10 * time.Minute
 )
 
-// The paces at which now follows the monotonic clock: the elapsed time is
-// shifted right by them.
+// The paces at which now follows the monotonic clock: the elapsed time is shifted right by them.
 const (
 	fullPace  = 0
 	halfPace  = 1
@@ -43,28 +42,31 @@ type anchor struct {
 	err       error         // why nothing may be issued, if so
 }
 
-// now returns the present tick, or false when the clocks must be compared
-// first. It takes no lock: the anchor is read before the clock, so the clock
-// can't be before the anchor.
+// now returns the present tick, or false when the clocks must be compared first. It takes no lock:
+// the anchor is read before the clock, so the clock can't be before the anchor.
 func (g *Generator) now() (uint64, bool) {
-	if g.everyCall {
-		tick := g.layout.TickAt(g.clock.Wall())
-		return uint64(tick), tick >= g.floor && tick < g.horizon
+	if g.policy.WallEveryCall {
+		return g.wallNow()
 	}
 	a := g.anchor.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
 	if uint64(elapsed) >= uint64(a.lasts) {
 		return 0, false
 	}
-	return a.tick + g.divide(uint64(a.rest+elapsed>>a.pace)), true
+	return a.tick + g.divide(uint64(a.rest+elapsed>>(a.pace&63))), true
+}
+
+// wallNow is now under WallEveryCall.
+func (g *Generator) wallNow() (uint64, bool) {
+	tick := g.layout.TickAt(g.clock.Wall())
+	return uint64(tick), tick >= g.floor && tick < g.horizon
 }
 
 // inverse returns 2^64/unit rounded up, with which divide multiplies, or 0 for
 // units so long that the product would not be exact.
 //
-// With m = ceil(2^64/d), the high word of n·m is floor(n/d) whenever
-// n·(d·m − 2^64) < 2^64, and d·m − 2^64 < d. Here n is less than one unit plus
-// compareEvery, so units up to 4 s are exact.
+// With m = ceil(2^64/d), the high word of n·m is floor(n/d) whenever n·(d·m − 2^64) < 2^64, and d·m
+// − 2^64 < d. Here n is less than one unit plus compareEvery, so units up to 4 s are exact.
 func inverse(unit uint64) uint64 {
 	if unit > uint64(4*time.Second) {
 		return 0
@@ -96,7 +98,7 @@ type view struct {
 func (g *Generator) look() view {
 	a := g.anchor.Load()
 	elapsed := g.clock.Monotonic() - a.monotonic
-	if g.everyCall || uint64(elapsed) >= uint64(a.lasts) {
+	if g.policy.WallEveryCall || uint64(elapsed) >= uint64(a.lasts) {
 		a, elapsed = g.drop(), 0
 	}
 	total := a.rest + elapsed>>a.pace
@@ -105,7 +107,7 @@ func (g *Generator) look() view {
 		now:    Tick(a.tick + ticks),
 		rest:   total - time.Duration(ticks*g.unit),
 		behind: a.behind - elapsed + elapsed>>a.pace,
-		still:  a.pace == stillPace || g.everyCall && a.behind > g.rollback,
+		still:  a.pace == stillPace || g.policy.WallEveryCall && a.behind > g.policy.MaxRollback,
 		half:   a.pace == halfPace,
 		err:    a.err,
 	}
@@ -126,8 +128,7 @@ func (g *Generator) drop() *anchor {
 	wallTick, wallRest := g.split(wall)
 	last := g.anchor.Load()
 	if last == nil {
-		// The generator begins: at the wall clock, or at the floor if that is
-		// ahead of it.
+		// The generator begins: at the wall clock, or at the floor if that is ahead of it.
 		a.tick, a.rest = uint64(max(wallTick, g.floor)), 0
 		if wallTick >= g.floor {
 			a.rest = wallRest
@@ -140,30 +141,29 @@ func (g *Generator) drop() *anchor {
 	g.anchors++
 
 	ahead := g.distance(Tick(a.tick), a.rest, wallTick, wallRest)
-	if g.everyCall {
+	if g.policy.WallEveryCall {
 		ahead = g.lead(wallTick, wallRest)
 	}
 	lost := false
 	switch {
 	case wallTick < 0:
 		a.err, a.lasts, a.pace = ErrBeforeEpoch, 0, stillPace
-		a.behind, lost = max(ahead, 0), ahead > max(g.rollback, slew)
-	case -ahead > maxStep+a.lag && last != nil && last.err == nil && !g.everyCall:
+		a.behind, lost = max(ahead, 0), ahead > max(g.policy.MaxRollback, slew)
+	case -ahead > maxStep+a.lag && last != nil && last.err == nil && !g.policy.WallEveryCall:
 		lost = true
 		// Ids stamped with a time this far ahead would leave a register that can't
 		// be claimed before that time has come.
 		g.seal(fmt.Errorf("%w: by %s", ErrClockStepped, -ahead))
 		fallthrough
-	case ahead <= 0 || g.everyCall:
+	case ahead <= 0 || g.policy.WallEveryCall:
 		a.tick, a.rest = uint64(max(wallTick, 0)), wallRest
 		a.behind, a.lag = max(ahead, 0), 0
-		lost = lost || a.behind > g.rollback
-	case ahead <= max(g.rollback, slew):
+		lost = lost || a.behind > g.policy.MaxRollback
+	case ahead <= max(g.policy.MaxRollback, slew):
 		a.pace, a.behind = halfPace, ahead
 		a.lasts = min(a.lasts, 2*ahead)
 	default:
 		// Nothing is issued, so every call looks at the clocks again.
-		g.express.Store(0)
 		a.pace, a.behind, a.lasts, lost = stillPace, ahead, 0, true
 	}
 
@@ -232,4 +232,72 @@ func (g *Generator) distance(a Tick, aRest time.Duration, b Tick, bRest time.Dur
 		return 1<<63 - 1
 	}
 	return whole + aRest - bRest
+}
+
+// GeneratorStatus is the state of a [Generator] at one moment.
+type GeneratorStatus struct {
+	// Now is the generator's present tick.
+	Now Tick
+	// Reserved is the first tick above all that were reserved; the floor if none was.
+	Reserved Tick
+	// Floor and Until are the window: ticks in [Floor, Until).
+	Floor, Until Tick
+	// Left is how long ids can be issued without an extension: to Until, or to the generator's expiry
+	// if that comes first.
+	Left time.Duration
+	// Behind is how far the wall clock was behind the generator's now at the last look.
+	Behind time.Duration
+	// Drift is how far the last tick stamped is ahead of now; zero when it is not.
+	Drift time.Duration
+	// Waits counts the calls that waited.
+	Waits uint64
+	// Anchors counts the comparisons with the wall clock.
+	Anchors uint64
+	// ClockLost is true while the clock makes the term unusable: it is behind
+	// by more than MaxRollback, or stepped forward by more than ten minutes.
+	ClockLost bool
+	// Revoked is the error of calls after [Generator.Revoke]; nil before.
+	Revoked error
+}
+
+// Status returns the generator's status. It compares the clocks if that is due.
+func (g *Generator) Status() GeneratorStatus {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.look()
+	g.serve()
+	next := g.state.Load()
+	s := GeneratorStatus{
+		Now: v.now, Reserved: g.above(next), Floor: g.floor, Until: g.until,
+		Behind: v.behind, Waits: g.waits, Anchors: g.anchors,
+		ClockLost: g.lostNow, Revoked: g.revoked,
+	}
+	if s.Now < s.Until {
+		s.Left = g.layout.TimeOf(s.Until).Sub(g.layout.TimeOf(s.Now))
+	}
+	if g.expires != 0 {
+		s.Left = min(s.Left, max(0, g.expires-g.clock.Monotonic()))
+	}
+	if g.revoked != nil {
+		s.Reserved = g.reserved
+	}
+	if last := s.Reserved - 1; last > v.now {
+		s.Drift = g.span(last - v.now)
+	}
+	return s
+}
+
+// ClockLost returns a channel that is closed once the clock made this term unusable: the clock fell
+// behind by more than MaxRollback, or stepped forward by more than ten minutes. Such a step also
+// revokes the generator. Calls for ids and [Generator.CheckClock] look at the clock.
+func (g *Generator) ClockLost() <-chan struct{} { return g.lost }
+
+// CheckClock compares the monotonic clock with the wall clock now. Calls for ids do so by
+// themselves every 100 ms; it is for the owner of a generator that may be idle. Under WallEveryCall
+// a step forward is not noticed: that policy takes the wall clock at its word.
+func (g *Generator) CheckClock() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drop()
+	g.serve()
 }

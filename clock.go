@@ -13,9 +13,8 @@ type Clock interface {
 	// goes back, but it may stand still while the machine is suspended.
 	Monotonic() time.Duration
 
-	// After sends one value on expired once d has passed on the monotonic clock. stop ends
-	// the wait early and frees its resources. It reports whether the value was still to
-	// come.
+	// After sends one value on expired once d has passed on the monotonic clock. stop ends the wait
+	// early and frees its resources. It reports whether the value was still to come.
 	After(d time.Duration) (expired <-chan time.Time, stop func() bool)
 }
 

@@ -1,11 +1,10 @@
 // Package snowfence makes unique 64-bit ids of the Snowflake family and reads
 // those of other systems.
 //
-// An [ID] is a number whose bits are a time, a worker id and a sequence. A
-// [Layout] says which bits are which, and since when the time counts. It
-// composes ids, takes them apart, and gives the bounds of an instant for range
-// queries. [Presets] has the layouts of other systems. A [Generator] makes the
-// ids of one worker.
+// An [ID] is a number whose bits are a time, a worker id and a sequence. A [Layout] says which bits
+// are which, and since when the time counts. It composes ids, takes them apart, and gives the
+// bounds of an instant for range queries. [Presets] has the layouts of other systems. A [Generator]
+// makes the ids of one worker.
 //
 // # What it promises
 //
@@ -17,12 +16,11 @@
 //   - A Generator's ids strictly increase, and every tick in them lies in its
 //     window of ticks, whatever the clocks do.
 //
-// Most programs should use package [snowfence.example/snowfence/fence]. It claims
-// worker ids from a store, with windows that never overlap. Two generators with one
-// worker id and overlapping windows repeat each other's ids, and this package can't
-// know. So use a Generator by itself only where something else keeps windows apart.
-// [NewGenerator] refuses to guess a worker or a window. [NewUnfencedGenerator] is for
-// uses without a window.
+// Most programs should use package [snowfence.example/snowfence/fence]. It claims worker ids from a
+// store, with windows that never overlap. Two generators with one worker id and overlapping windows
+// repeat each other's ids, and this package can't know. So use a Generator by itself only where
+// something else keeps windows apart. [NewGenerator] refuses to guess a worker or a window.
+// [NewUnfencedGenerator] is for uses without a window.
 //
 // # What it leaves alone
 //

@@ -94,17 +94,15 @@ func ParseHex(s string) (ID, error) {
 	return fixedForm{"hex", hexWidth, hexDigits, math.MaxUint64, foldHex}.parse(s)
 }
 
-// ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As Crockford's specification
-// says, case does not matter, and I and L are read as 1, O as 0. Hyphens and check symbols
-// are refused. An *[IDError] is returned for anything else and for a number of more than 64
-// bits.
+// ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As Crockford's specification says,
+// case does not matter, and I and L are read as 1, O as 0. Hyphens and check symbols are refused.
+// An *[IDError] is returned for anything else and for a number of more than 64 bits.
 func ParseBase32(s string) (ID, error) {
 	return fixedForm{"base32", base32Width, base32Digits, math.MaxUint64, foldBase32}.parse(s)
 }
 
-// ParseBase62 reads the form of [ID.Base62], exactly 11 digits; case matters.
-// An *[IDError] is returned for anything else and for a number of more than 64
-// bits.
+// ParseBase62 reads the form of [ID.Base62], exactly 11 digits; case matters. An *[IDError] is
+// returned for anything else and for a number of more than 64 bits.
 func ParseBase62(s string) (ID, error) {
 	return fixedForm{"base62", base62Width, base62Digits, math.MaxUint64, nil}.parse(s)
 }

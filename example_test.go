@@ -5,6 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/build"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -196,4 +202,35 @@ func ExamplePresets() {
 	// default ms41-worker10-seq12@2026-01-01T00:00:00Z
 	// twitter ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z
 	// leaf ms41-worker10-seq12@2010-11-04T01:42:54.657Z
+}
+
+func TestModuleRequiresNothing(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := regexp.MustCompile(`(?m)^\s*(require|replace|tool|toolchain)\b.*`).Find(mod); found != nil {
+		t.Errorf("go.mod says %q", found)
+	}
+	if _, err := os.Stat("go.sum"); !os.IsNotExist(err) {
+		t.Errorf("there is a go.sum, or it can't be told: %v", err)
+	}
+}
+
+func TestPackageNeedsTheStandardLibraryAlone(t *testing.T) {
+	pkg, err := build.ImportDir(".", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No I/O of its own, and no randomness or time but what it is given.
+	refused := []string{"bufio", "io", "io/fs", "net", "net/http", "os", "os/exec", "path/filepath", "syscall", "unsafe", "math/rand"}
+	for _, path := range pkg.Imports {
+		host, _, _ := strings.Cut(path, "/")
+		if strings.Contains(host, ".") {
+			t.Errorf("%s is not of the standard library", path)
+		}
+		if slices.Contains(refused, path) {
+			t.Errorf("%s has no place in this package", path)
+		}
+	}
 }

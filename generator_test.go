@@ -1,15 +1,84 @@
 package snowfence
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+func TestConfigAtFaultIsNamed(t *testing.T) {
+	l := smallLayout()
+	worker, beyond, below := int64(0), int64(1024), int64(-1)
+	until := l.HorizonTick()
+	cases := map[string]GeneratorConfig{
+		"1024":           {Layout: l, Worker: &beyond, Until: until},
+		"-1, must":       {Layout: l, Worker: &below, Until: until},
+		"floor":          {Layout: l, Worker: &worker, Floor: -1, Until: until},
+		"until":          {Layout: l, Worker: &worker, Floor: 10, Until: 10},
+		"floor, 0":       {Layout: l, Worker: &worker, Until: -1},
+		"horizon":        {Layout: l, Worker: &worker, Until: until + 1},
+		"total is 73":    {Layout: Layout{Unit: l.Unit, Epoch: l.Epoch, Fields: []Field{{Kind: Time, Bits: 61}, {Kind: Sequence, Bits: 12}}}, Worker: &worker},
+		"max-rollback":   {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxRollback: -1}},
+		"max-burst":      {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxBurst: -1}},
+		"max-wait":       {Layout: l, Worker: &worker, Until: until, Policy: Policy{MaxWait: time.Millisecond}},
+		"sequence-start": {Layout: l, Worker: &worker, Until: until, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 16}}},
+	}
+	for word, cfg := range cases {
+		for name, construct := range constructors() {
+			if _, err := construct(cfg); err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("%s, %s: error is %v", name, word, err)
+			}
+		}
+	}
+}
+
+func constructors() map[string]func(GeneratorConfig) (*Generator, error) {
+	return map[string]func(GeneratorConfig) (*Generator, error){"fenced": NewGenerator, "unfenced": NewUnfencedGenerator}
+}
+
+// A worker number or a window that was forgotten is no worker 0 without a
+// bound.
+func TestGeneratorWithoutWorkerOrWindowIsRefused(t *testing.T) {
+	worker, until := int64(0), DefaultLayout().TickAt(testStart)
+	cases := []struct {
+		name             string
+		cfg              GeneratorConfig
+		fenced, unfenced string // what the errors say, if any
+	}{
+		{"the zero value", GeneratorConfig{}, "worker is not given", "worker is not given"},
+		{"no worker", GeneratorConfig{Until: until}, "worker is not given", "worker is not given"},
+		{"no window", GeneratorConfig{Worker: &worker}, "until is 0: must be given: use package fence, or NewUnfencedGenerator", ""},
+		{"both", GeneratorConfig{Worker: &worker, Until: until}, "", ""},
+	}
+	for _, c := range cases {
+		for name, want := range map[string]string{"fenced": c.fenced, "unfenced": c.unfenced} {
+			g, err := constructors()[name](c.cfg)
+			switch {
+			case want == "" && err != nil:
+				t.Errorf("%s, %s: %v", c.name, name, err)
+			case want != "" && (g != nil || err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%s, %s: %v, want %q", c.name, name, err, want)
+			}
+		}
+	}
+}
+
+func TestUnfencedGeneratorKeepsToAWindowThatIsGiven(t *testing.T) {
+	for until, want := range map[Tick]Tick{0: DefaultLayout().HorizonTick(), 1: 1} {
+		g, err := NewUnfencedGenerator(GeneratorConfig{Worker: new(int64), Until: until})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Status().Until; got != want {
+			t.Errorf("until %d: %d, want %d", until, got, want)
+		}
+	}
+}
 
 // smallLayout holds 16 ids a tick, so that bursts are easy to make.
 func smallLayout() Layout {
@@ -81,59 +150,42 @@ func TestIDsCarryTheTickAndTheWorker(t *testing.T) {
 }
 
 func TestConcurrentCallersNeverShareAnID(t *testing.T) {
-	for name, cached := range map[string]bool{"clock read every call": false, "cached clock": true} {
-		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var cache *CachedClock
-			var running sync.WaitGroup
-			if cached {
-				cache = NewCachedClock(nil)
-				running.Go(func() { cache.Run(ctx) })
-			}
-			g := newTestGenerator(t, GeneratorConfig{CachedClock: cache, Rand: rand.Uint64})
-			const callers, calls = 8, 20_000
-			lists := make([][]ID, callers)
-			var group sync.WaitGroup
-			for i := range callers {
-				group.Go(func() {
-					batch := make([]ID, 1+i*7)
-					for len(lists[i]) < calls {
-						if i%2 == 0 {
-							id, err := g.Next(ctx)
-							if err != nil {
-								t.Error(err)
-								return
-							}
-							lists[i] = append(lists[i], id)
-							continue
-						}
-						if err := g.Fill(ctx, batch); err != nil {
-							t.Error(err)
-							return
-						}
-						lists[i] = append(lists[i], batch...)
+	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+	const callers, calls = 8, 20_000
+	lists := make([][]ID, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			batch := make([]ID, 1+i*7)
+			for len(lists[i]) < calls {
+				if i%2 == 0 {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
 					}
-				})
-			}
-			group.Wait()
-			cancel()
-			running.Wait()
-			for i, ids := range lists {
-				if !slices.IsSortedFunc(ids, func(a, b ID) int {
-					if a < b {
-						return -1
-					}
-					return 1
-				}) {
-					t.Errorf("caller %d: ids do not strictly increase", i)
+					lists[i] = append(lists[i], id)
+					continue
 				}
-			}
-			all := slices.Sorted(slices.Values(slices.Concat(lists...)))
-			if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
-				t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
+				if err := g.Fill(t.Context(), batch); err != nil {
+					t.Error(err)
+					return
+				}
+				lists[i] = append(lists[i], batch...)
 			}
 		})
+	}
+	group.Wait()
+	for i, ids := range lists {
+		for k := 1; k < len(ids); k++ {
+			if ids[k] <= ids[k-1] {
+				t.Fatalf("caller %d: %v follows %v", i, ids[k], ids[k-1])
+			}
+		}
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(lists...)))
+	if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
+		t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
 	}
 }
 

@@ -18,7 +18,7 @@ func TestLayoutTextIsCanonical(t *testing.T) {
 		{newLayout(time.Second, 1463673600000, fields(tm, 28, wk, 22, sq, 13)...), "s28-worker22-seq13@2016-05-19T16:00:00Z"},
 		{newLayout(time.Millisecond, 1288834974657, fields(tm, 41, dc, 5, wk, 5, sq, 12)...), "ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z"},
 		{newLayout(time.Millisecond, -28800000, fields(wk, 10, tm, 41, sq, 12)...), "worker10-ms41-seq12@1969-12-31T16:00:00Z"},
-		{unsigned(newLayout(time.Millisecond, 0, fields(tm, 48, sq, 16)...)), "unsigned-ms48-seq16@1970-01-01T00:00:00Z"},
+		{Layout{Unit: time.Millisecond, Epoch: time.UnixMilli(0), Fields: fields(tm, 48, sq, 16), Unsigned: true}, "unsigned-ms48-seq16@1970-01-01T00:00:00Z"},
 		{newLayout(time.Microsecond, 650, fields(tm, 50, sq, 1)...), "us50-seq1@1970-01-01T00:00:00.65Z"},
 		{newLayout(1500*time.Microsecond, 0, fields(tm, 50, sq, 1)...), "1500us50-seq1@1970-01-01T00:00:00Z"},
 		{newLayout(90*time.Second, 0, fields(tm, 30, sq, 1)...), "90s30-seq1@1970-01-01T00:00:00Z"},

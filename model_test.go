@@ -76,8 +76,8 @@ func randomRun(t *testing.T, clock *testClock, seed uint64) {
 			} else if clock.Monotonic() == started && g.state.Load() != before {
 				t.Errorf("refused at once with %v and used %d slots", err, g.state.Load()-before)
 			}
-			if waited := clock.Monotonic() - started; waited > g.maxWait {
-				t.Errorf("waited %s, at most %s allowed", waited, g.maxWait)
+			if waited := clock.Monotonic() - started; waited > g.policy.MaxWait {
+				t.Errorf("waited %s, at most %s allowed", waited, g.policy.MaxWait)
 			}
 		case 4:
 			clock.step(time.Duration(r.Int64N(int64(40*time.Millisecond))) - 20*time.Millisecond)

@@ -22,240 +22,69 @@ type Preset struct {
 // PresetByName returns the preset of that name. An error that lists the names
 // is returned when there is none.
 func PresetByName(name string) (Preset, error) {
-	if p, ok := presetNamed(name); ok {
-		return p, nil
+	if row, ok := presetNamed(name); ok {
+		return row.preset(), nil
 	}
-	return Preset{}, fmt.Errorf("snowfence: no preset is named %q; there are %s", name, strings.Join(presetNames(), ", "))
+	return Preset{}, fmt.Errorf("snowfence: no preset is named %q; there are %s", name, presetNames())
 }
 
-func presetNamed(name string) (Preset, bool) {
-	for _, p := range allPresets() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Preset{}, false
-}
-
-func allPresets() []Preset { return append(Presets(), WidePresets()...) }
-
-func presetNames() []string {
-	var names []string
-	for _, p := range allPresets() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// Presets returns the presets of up to 64 bits, the default first. Each call makes new ones, so the caller
-// may change them.
-//
-//	name                     fields, highest first                           epoch, Unix ms
-//	default                  ms 41 · worker 10 · sequence 12                 1767225600000
-//	twitter                  ms 41 · datacenter 5 · worker 5 · sequence 12   1288834974657
-//	leaf                     ms 41 · worker 10 · sequence 12                 1288834974657
-//	bwmarrin                 ms 41 · node 10 · step 12                       1288834974657
-//	shardingsphere           ms 41 · worker 10 · sequence 12                 1477958400000
-//	shardingsphere-shanghai  ms 41 · worker 10 · sequence 12                 1477929600000
-//	jsnowflake               ms 41 · datacenter 5 · worker 5 · sequence 12   1577808000000
-//	beyondfeng               ms 41 · datacenter 5 · machine 5 · sequence 12  1480166465631
-//	simple                   ms 41 · worker 5 · datacenter 5 · sequence 12   1596211200000
-//	simple-class             ms 41 · datacenter 5 · worker 5 · sequence 12   1596211200000
-//	simple-addition          ms 41 · datacenter 5 · worker 5 · sequence 12   1596211200000
-//	sonyflake-v1             10 ms 39 · sequence 8 · machine 16              1409529600000
-//	sonyflake-v2             10 ms 39 · sequence 8 · machine 16              1735689600000
-//	baidu                    s 28 · worker 22 · sequence 13                  1463673600000
-//	discord                  ms 42 · worker 5 · process 5 · increment 12     1420070400000  64 bits
-//	instagram                ms 41 · shard 13 · sequence 10                  1314220021721  64 bits
-//	mastodon                 ms 48 · sequence 16                             0              64 bits
-//	cosid                    ms 41 · machine 10 · sequence 12                1577203200000
-//	seata                    worker 10 · ms 41 · sequence 12                 1588435200000
-//	yitter                   ms 51 · worker 6 · sequence 6                   1582136402000
-//	tsid                     ms 42 · node 10 · counter 12                    1577836800000  64 bits
-//	javascript-safe-ms       ms 41 · worker 3 · sequence 9                   1767225600000  53 bits
-//	javascript-safe-s        s 31 · worker 3 · sequence 19                   1767225600000  53 bits
+// Presets returns the presets of up to 64 bits, the default first. docs/kinds.md lists their layouts.
+// Each call makes new ones, so the caller may change them.
 //
 // Where a system calls its datacenter or worker by another word, the field's
 // Name has it: discord's worker is the Datacenter, its process the Worker.
-func Presets() []Preset {
-	return []Preset{
-		{
-			Name:   "default",
-			Layout: DefaultLayout(),
-			About:  "Snowfence's own: 1,024 workers with 4,096 ids a millisecond each, until 2095.",
-		},
-		{
-			Name:   "twitter",
-			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Datacenter, 5, ""}, Field{Worker, 5, ""}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "Twitter's Snowflake of 2010. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "leaf",
-			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
-			Policy: tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99}),
-			About:  "Meituan's Leaf. A step back of at most 5 ms is waited for. Leaf waits twice the step; this waits as long as needed, at most 10 ms.",
-		},
-		{
-			Name:   "bwmarrin",
-			Layout: milliseconds(1288834974657, Field{Time, 41, ""}, Field{Worker, 10, "node"}, Field{Sequence, 12, "step"}),
-			Policy: sonyflakePolicy(),
-			About:  "bwmarrin/snowflake in Go, with its defaults: the layout of Leaf. It goes by the monotonic clock, so steps back do not stop it.",
-		},
-		{
-			Name:   "shardingsphere",
-			Layout: milliseconds(1477958400000, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
-			Policy: shardingSpherePolicy(),
-			About:  "ShardingSphere's key generator since 2026, its epoch 2016-11-01 in UTC. A step back of at most 10 ms is waited for.",
-		},
-		{
-			Name:   "shardingsphere-shanghai",
-			Layout: milliseconds(1477929600000, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""}),
-			Policy: shardingSpherePolicy(),
-			About:  "ShardingSphere's key generator until 2026, whose epoch is 2016-11-01 in the zone of the server, here Asia/Shanghai; for another zone give its midnight as the epoch.",
-		},
-		{
-			Name:   "jsnowflake",
-			Layout: milliseconds(1577808000000, Field{Time, 41, ""}, Field{Datacenter, 5, ""}, Field{Worker, 5, ""}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{StartRandom, 99}),
-			About:  "JSnowflake of framework-mesh. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "beyondfeng",
-			Layout: milliseconds(1480166465631, Field{Time, 41, ""}, Field{Datacenter, 5, ""}, Field{Worker, 5, "machine"}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "beyondfeng's snowflake. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "simple",
-			Layout: milliseconds(1596211200000, Field{Time, 41, ""}, Field{Worker, 5, ""}, Field{Datacenter, 5, ""}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "The simple snowflake's one-off string form, with the worker above the datacenter. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "simple-class",
-			Layout: milliseconds(1596211200000, Field{Time, 41, ""}, Field{Datacenter, 5, ""}, Field{Worker, 5, ""}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "The simple snowflake's class form. A clock that stepped back is an error. The class form never issues sequence 4095; this does.",
-		},
-		{
-			Name:   "simple-addition",
-			Layout: milliseconds(1596211200000, Field{Time, 41, ""}, Field{Datacenter, 5, ""}, Field{Worker, 5, ""}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "The simple snowflake's addition form, which adds the parts up to the same bits as the class form. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "sonyflake-v1",
-			Layout: newLayout(10*time.Millisecond, 1409529600000, Field{Time, 39, ""}, Field{Sequence, 8, ""}, Field{Worker, 16, "machine"}),
-			Policy: sonyflakePolicy(),
-			About:  "Sony's Sonyflake, version 1, with the machine lowest. " + aboutSonyflake,
-		},
-		{
-			Name:   "sonyflake-v2",
-			Layout: newLayout(10*time.Millisecond, 1735689600000, Field{Time, 39, ""}, Field{Sequence, 8, ""}, Field{Worker, 16, "machine"}),
-			Policy: sonyflakePolicy(),
-			About:  "Sony's Sonyflake, version 2 with its default settings, with the machine lowest. " + aboutSonyflake,
-		},
-		{
-			Name:   "baidu",
-			Layout: newLayout(time.Second, 1463673600000, Field{Time, 28, ""}, Field{Worker, 22, ""}, Field{Sequence, 13, ""}),
-			Policy: reject(SequenceStart{Rule: StartZero}),
-			About:  "Baidu's UidGenerator. It ran out on 2024-11-20. A later epoch alone repeats ids: see docs/running-out.md.",
-		},
-		{
-			Name:   "discord",
-			Layout: unsigned(milliseconds(1420070400000, Field{Time, 42, ""}, Field{Datacenter, 5, "worker"}, Field{Worker, 5, "process"}, Field{Sequence, 12, "increment"})),
-			Policy: Policy{Start: SequenceStart{Rule: StartZero}},
-			About:  "Discord's ids, of 64 bits: the 64th is set from 2084 on. Discord publishes no rule for its clock, so the default policy stands in.",
-		},
-		{
-			Name:   "instagram",
-			Layout: unsigned(milliseconds(1314220021721, Field{Time, 41, ""}, Field{Worker, 13, "shard"}, Field{Sequence, 10, ""})),
-			Policy: Policy{Start: SequenceStart{Rule: StartZero}},
-			About:  "Instagram's ids, of 64 bits: the 64th is set from 2046 on. Its sequence is a database's, modulo 1024, and never starts again; here it starts at 0, under the default policy.",
-		},
-		{
-			Name:   "mastodon",
-			Layout: unsigned(milliseconds(0, Field{Time, 48, ""}, Field{Sequence, 16, ""})),
-			Policy: Policy{Start: SequenceStart{StartRandom, 1<<16 - 1}},
-			About:  "Mastodon's ids, of 64 bits, without a worker: one database numbers them. Its 16 low bits are a hash of the millisecond plus a database's sequence; here they count up from a random start, under the default policy.",
-		},
-		{
-			Name:   "cosid",
-			Layout: milliseconds(1577203200000, Field{Time, 41, ""}, Field{Worker, 10, "machine"}, Field{Sequence, 12, ""}),
-			Policy: reject(SequenceStart{StartCarry, 2047}),
-			About:  "CosId's millisecond snowflake, whose sequence goes on from tick to tick. A clock that stepped back is an error.",
-		},
-		{
-			Name:   "seata",
-			Layout: milliseconds(1588435200000, Field{Worker, 10, ""}, Field{Time, 41, ""}, Field{Sequence, 12, ""}),
-			Policy: Policy{Start: SequenceStart{Rule: StartZero}},
-			About:  "Seata's transaction ids, with the worker highest: they increase per worker only. Seata reads the clock at its start and then counts time and sequence on as one number; here ids keep to the clock, under the default policy.",
-		},
-		{
-			Name:   "yitter",
-			Layout: milliseconds(1582136402000, Field{Time, 51, ""}, Field{Worker, 6, ""}, Field{Sequence, 6, ""}),
-			Policy: Policy{MaxBurst: 2 * time.Second, Start: SequenceStart{Rule: StartZero}},
-			About:  "yitter's IdGenerator with its default widths. Bursts run up to 2,000 ticks ahead, as its own do. It starts each sequence at 5 and keeps 0 to 4 for times that the clock repeats; here sequences start at 0 and no time is stamped twice.",
-		},
-		{
-			Name:   "tsid",
-			Layout: unsigned(milliseconds(1577836800000, Field{Time, 42, ""}, Field{Worker, 10, "node"}, Field{Sequence, 12, "counter"})),
-			Policy: Policy{Start: SequenceStart{StartRandom, 1<<12 - 1}},
-			About:  "TSID with 10 bits of node (it takes 0 to 20, the counter has the rest of 22), of 64 bits: the 64th is set from 2089 on. A counter that overflows goes on from 0 in TSID, here from a random start, under the default policy.",
-		},
-		{
-			Name:   "javascript-safe-ms",
-			Layout: milliseconds(defaultEpoch, Field{Time, 41, ""}, Field{Worker, 3, ""}, Field{Sequence, 9, ""}),
-			About:  "53 bits, which a JavaScript number holds exactly: 8 workers with 512 ids a millisecond each, until 2095.",
-		},
-		{
-			Name:   "javascript-safe-s",
-			Layout: newLayout(time.Second, defaultEpoch, Field{Time, 31, ""}, Field{Worker, 3, ""}, Field{Sequence, 19, ""}),
-			About:  "53 bits, which a JavaScript number holds exactly: 8 workers with 524,288 ids a second each, in bursts of any shape, until 2094.",
-		},
-	}
-}
+func Presets() []Preset { return presets(false) }
 
 // WidePresets returns the presets of wide layouts. Each call makes new ones, so the caller may
 // change them.
-//
-//	name         fields, highest first                                             epoch, Unix ms
-//	uuid8        ms 48 · version 4 · sequence 12 · variant 2 · worker 20 · random 42  0
-//	objectid     s 32 · worker 40 · sequence 24                                    0
-//	game-server  ms 48 · server 20 · sequence 16                                   1767225600000
-func WidePresets() []Preset {
-	return []Preset{
-		{
-			Name:   "uuid8",
-			Layout: widen(newLayout(time.Millisecond, 0, Field{Time, 48, ""}, Field{Version, 4, ""}, Field{Sequence, 12, ""}, Field{Variant, 2, ""}, Field{Worker, 20, ""}, Field{Random, 42, ""})),
-			About:  "UUIDs of version 8 (RFC 9562), wide: the time stands where a UUID of version 7 has it, so both sort together. 1,048,576 workers with 4,096 ids a millisecond each, until 10889.",
-		},
-		{
-			Name:   "objectid",
-			Layout: widen(newLayout(time.Second, 0, Field{Time, 32, ""}, Field{Worker, 40, ""}, Field{Sequence, 24, ""})),
-			About:  "MongoDB's ObjectIDs, wide: a worker id stands where MongoDB's drivers have five random bytes. 16,777,216 ids a second and worker, until 2106.",
-		},
-		{
-			Name:   "game-server",
-			Layout: widen(newLayout(time.Millisecond, defaultEpoch, Field{Time, 48, ""}, Field{Worker, 20, "server"}, Field{Sequence, 16, ""})),
-			About:  "1,048,576 game servers with 65,536 ids a millisecond each, wide: 84 bits, until 6485.",
-		},
+func WidePresets() []Preset { return presets(true) }
+
+func presets(wide bool) []Preset {
+	var all []Preset
+	for _, row := range presetTable() {
+		if p := row.preset(); p.Layout.Wide == wide {
+			all = append(all, p)
+		}
 	}
+	return all
 }
 
-func milliseconds(epoch int64, fields ...Field) Layout {
-	return newLayout(time.Millisecond, epoch, fields...)
+// presetRow is a preset with its layout as a text, which [ParseLayout] reads too.
+type presetRow struct {
+	name   string
+	layout string
+	policy Policy
+	about  string
 }
 
-func widen(l Layout) Layout {
-	l.Wide = true
-	return l
+// preset reads the layout. Tests hold that each of them can be read and is valid.
+func (r presetRow) preset() Preset {
+	fields, epoch, _ := strings.Cut(r.layout, "@")
+	p := layoutParser{text: r.layout, rest: fields}
+	l, _ := p.parse()
+	l.Epoch, _ = parseEpoch(r.layout, epoch)
+	if r.name == "discord" {
+		l.Fields[1].Name = "worker" // a word that means another field in a layout's text
+	}
+	return Preset{r.name, l, r.policy, r.about}
 }
 
-func unsigned(l Layout) Layout {
-	l.Unsigned = true
-	return l
+func presetNamed(name string) (presetRow, bool) {
+	for _, row := range presetTable() {
+		if row.name == name {
+			return row, true
+		}
+	}
+	return presetRow{}, false
+}
+
+// presetNames lists the names for a message.
+func presetNames() string {
+	var names []string
+	for _, row := range presetTable() {
+		names = append(names, row.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // none is the shortest duration, which a policy takes for none.
@@ -274,15 +103,68 @@ func tolerate(rollback time.Duration, start SequenceStart) Policy {
 	return p
 }
 
-// shardingSpherePolicy has ShardingSphere's two defaults:
-// max-tolerate-time-difference-milliseconds 10 and max-vibration-offset 1.
-func shardingSpherePolicy() Policy {
-	return tolerate(10*time.Millisecond, SequenceStart{StartVibration, 1})
-}
-
-// sonyflakePolicy keeps its logical time over every step back of a clock that is not broken.
-func sonyflakePolicy() Policy {
-	return Policy{MaxRollback: 10 * time.Minute, MaxBurst: none, Start: SequenceStart{Rule: StartZero}}
-}
-
 const aboutSonyflake = "Sonyflake keeps its logical time when the clock steps back, however far, and sleeps once the tick is full; this does so for at most ten minutes, at half speed, and refuses to wait longer than a call may."
+
+func presetTable() []presetRow {
+	zero := SequenceStart{Rule: StartZero}
+	rejecting := reject(zero)
+	// ShardingSphere's two defaults: max-tolerate-time-difference-milliseconds 10 and
+	// max-vibration-offset 1.
+	shardingSphere := tolerate(10*time.Millisecond, SequenceStart{StartVibration, 1})
+	// It keeps its logical time over every step back of a clock that is not broken.
+	sonyflake := Policy{MaxRollback: 10 * time.Minute, MaxBurst: none, Start: zero}
+	return []presetRow{
+		{"default", "ms41-worker10-seq12@1767225600000", Policy{},
+			"Snowfence's own: 1,024 workers with 4,096 ids a millisecond each, until 2095."},
+		{"twitter", "ms41-datacenter5-worker5-seq12@1288834974657", rejecting,
+			"Twitter's Snowflake of 2010. A clock that stepped back is an error."},
+		{"leaf", "ms41-worker10-seq12@1288834974657", tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99}),
+			"Meituan's Leaf. A step back of at most 5 ms is waited for. Leaf waits twice the step; this waits as long as needed, at most 10 ms."},
+		{"bwmarrin", "ms41-node10-step12@1288834974657", sonyflake,
+			"bwmarrin/snowflake in Go, with its defaults: the layout of Leaf. It goes by the monotonic clock, so steps back do not stop it."},
+		{"shardingsphere", "ms41-worker10-seq12@1477958400000", shardingSphere,
+			"ShardingSphere's key generator since 2026, its epoch 2016-11-01 in UTC. A step back of at most 10 ms is waited for."},
+		{"shardingsphere-shanghai", "ms41-worker10-seq12@1477929600000", shardingSphere,
+			"ShardingSphere's key generator until 2026, whose epoch is 2016-11-01 in the zone of the server, here Asia/Shanghai; for another zone give its midnight as the epoch."},
+		{"jsnowflake", "ms41-datacenter5-worker5-seq12@1577808000000", reject(SequenceStart{StartRandom, 99}),
+			"JSnowflake of framework-mesh. A clock that stepped back is an error."},
+		{"beyondfeng", "ms41-datacenter5-machine5-seq12@1480166465631", rejecting,
+			"beyondfeng's snowflake. A clock that stepped back is an error."},
+		{"simple", "ms41-worker5-datacenter5-seq12@1596211200000", rejecting,
+			"The simple snowflake's one-off string form, with the worker above the datacenter. A clock that stepped back is an error."},
+		{"simple-class", "ms41-datacenter5-worker5-seq12@1596211200000", rejecting,
+			"The simple snowflake's class form. A clock that stepped back is an error. The class form never issues sequence 4095; this does."},
+		{"simple-addition", "ms41-datacenter5-worker5-seq12@1596211200000", rejecting,
+			"The simple snowflake's addition form, which adds the parts up to the same bits as the class form. A clock that stepped back is an error."},
+		{"sonyflake-v1", "10ms39-seq8-machine16@1409529600000", sonyflake,
+			"Sony's Sonyflake, version 1, with the machine lowest. " + aboutSonyflake},
+		{"sonyflake-v2", "10ms39-seq8-machine16@1735689600000", sonyflake,
+			"Sony's Sonyflake, version 2 with its default settings, with the machine lowest. " + aboutSonyflake},
+		{"baidu", "s28-worker22-seq13@1463673600000", rejecting,
+			"Baidu's UidGenerator. It ran out on 2024-11-20. A later epoch alone repeats ids: see docs/running-out.md."},
+		{"discord", "unsigned-ms42-datacenter5-process5-increment12@1420070400000", Policy{Start: zero},
+			"Discord's ids, of 64 bits: the 64th is set from 2084 on. Discord publishes no rule for its clock, so the default policy stands in."},
+		{"instagram", "unsigned-ms41-shard13-seq10@1314220021721", Policy{Start: zero},
+			"Instagram's ids, of 64 bits: the 64th is set from 2046 on. Its sequence is a database's, modulo 1024, and never starts again; here it starts at 0, under the default policy."},
+		{"mastodon", "unsigned-ms48-seq16@0", Policy{Start: SequenceStart{StartRandom, 1<<16 - 1}},
+			"Mastodon's ids, of 64 bits, without a worker: one database numbers them. Its 16 low bits are a hash of the millisecond plus a database's sequence; here they count up from a random start, under the default policy."},
+		{"cosid", "ms41-machine10-seq12@1577203200000", reject(SequenceStart{StartCarry, 2047}),
+			"CosId's millisecond snowflake, whose sequence goes on from tick to tick. A clock that stepped back is an error."},
+		{"seata", "worker10-ms41-seq12@1588435200000", Policy{Start: zero},
+			"Seata's transaction ids, with the worker highest: they increase per worker only. Seata reads the clock at its start and then counts time and sequence on as one number; here ids keep to the clock, under the default policy."},
+		{"yitter", "ms51-worker6-seq6@1582136402000", Policy{MaxBurst: 2 * time.Second, Start: zero},
+			"yitter's IdGenerator with its default widths. Bursts run up to 2,000 ticks ahead, as its own do. It starts each sequence at 5 and keeps 0 to 4 for times that the clock repeats; here sequences start at 0 and no time is stamped twice."},
+		{"tsid", "unsigned-ms42-node10-counter12@1577836800000", Policy{Start: SequenceStart{StartRandom, 1<<12 - 1}},
+			"TSID with 10 bits of node (it takes 0 to 20, the counter has the rest of 22), of 64 bits: the 64th is set from 2089 on. A counter that overflows goes on from 0 in TSID, here from a random start, under the default policy."},
+		{"javascript-safe-ms", "ms41-worker3-seq9@1767225600000", Policy{},
+			"53 bits, which a JavaScript number holds exactly: 8 workers with 512 ids a millisecond each, until 2095."},
+		{"javascript-safe-s", "s31-worker3-seq19@1767225600000", Policy{},
+			"53 bits, which a JavaScript number holds exactly: 8 workers with 524,288 ids a second each, in bursts of any shape, until 2094."},
+		{"uuid8", "wide-ms48-version4-seq12-variant2-worker20-random42@0", Policy{},
+			"UUIDs of version 8 (RFC 9562), wide: the time stands where a UUID of version 7 has it, so both sort together. 1,048,576 workers with 4,096 ids a millisecond each, until 10889."},
+		{"objectid", "wide-s32-worker40-seq24@0", Policy{},
+			"MongoDB's ObjectIDs, wide: a worker id stands where MongoDB's drivers have five random bytes. 16,777,216 ids a second and worker, until 2106."},
+		{"game-server", "wide-ms48-server20-seq16@1767225600000", Policy{},
+			"1,048,576 game servers with 65,536 ids a millisecond each, wide: 84 bits, until 6485."},
+	}
+}

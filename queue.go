@@ -106,18 +106,17 @@ func (g *Generator) admit(ctx context.Context, limit time.Duration, ids []ID) (*
 	return c, nil
 }
 
-// refuse returns the error of a call that would wait for longer than it may,
-// or nil.
+// refuse returns the error of a call that would wait for longer than it may, or nil.
 func (g *Generator) refuse(v view, last Tick, need, limit time.Duration) error {
 	switch {
-	case g.everyCall && v.still:
-		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.rollback}
+	case g.policy.WallEveryCall && v.still:
+		return &WaitError{Reason: ErrClockBehind, Need: v.behind, Limit: g.policy.MaxRollback}
 	case need <= limit:
 		return nil
 	}
 	// Is it the clock or the demand: would the wait be too long with a right clock?
 	ideal := g.due(view{now: v.now, rest: v.rest}, last)
-	if g.everyCall {
+	if g.policy.WallEveryCall {
 		ideal = need - v.behind
 	}
 	if v.behind > 0 && ideal <= limit {
@@ -180,18 +179,16 @@ func (g *Generator) finish(c *call, err error) {
 func (g *Generator) reopen() {
 	if g.revoked != nil || g.queue.calls.Len() > 0 {
 		g.gate.Store(0)
-		g.express.Store(0)
 		return
 	}
 	g.gate.Store(uint64(g.until) << g.seqBits)
 }
 
-// take reserves as many ids as may be stamped now, at most len(ids), fills
-// them in, and returns how many. Calls that read the gate before it closed may
-// still be taking slots at the same time. A stopped generator issues nothing. It
-// needs g.mu.
+// take reserves as many ids as may be stamped now, at most len(ids), fills them in, and returns how
+// many. Calls that read the gate before it closed may still be taking slots at the same time. A
+// stopped generator issues nothing. It needs g.mu.
 func (g *Generator) take(v view, ids []ID) int {
-	if v.still && !g.everyCall {
+	if v.still && !g.policy.WallEveryCall {
 		return 0
 	}
 	now, taken := uint64(v.now), 0
@@ -239,20 +236,19 @@ func (g *Generator) due(v view, tick Tick) time.Duration {
 		gap = g.span(tick-v.now) - v.rest
 	}
 	switch {
-	case g.everyCall:
+	case g.policy.WallEveryCall:
 		return gap
 	case v.still:
 		// First the clock comes within MaxRollback, then now goes on at half
 		// pace until the clock has caught up.
-		return add(v.behind-g.rollback, gap, min(gap, g.rollback))
+		return add(v.behind-g.policy.MaxRollback, gap, min(gap, g.policy.MaxRollback))
 	case v.half:
 		return add(gap, min(gap, v.behind))
 	}
 	return gap
 }
 
-// add returns the sum of durations that are not negative, or the longest
-// duration if it is longer.
+// add returns the sum of durations that are not negative, or the longest duration if it is longer.
 func add(ds ...time.Duration) time.Duration {
 	var sum time.Duration
 	for _, d := range ds {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,74 +21,120 @@ import (
 type contender struct {
 	name    string
 	workers int
-	batch   int     // ids a call
-	peer    int     // index of the contender that the ratio refers to
-	goal    float64 // the ratio aimed at; 0 for none
-	make    func() (run func(n int) error, stop func(), err error)
+	batch   int    // ids a call
+	peer    string // the contender that the printed ratio refers to
+	make    func() (run func(n int) error, err error)
 }
 
-// speed measures what an id costs when nothing has to be waited for.
-func speed(rounds int, each time.Duration) error {
-	contenders := []contender{
-		{name: "bwmarrin, one goroutine", workers: 1, batch: 1, peer: 0, make: bwmarrin},
-		{name: "bwmarrin, two goroutines", workers: 2, batch: 1, peer: 1, make: bwmarrin},
-		{name: "Next, one goroutine", workers: 1, batch: 1, peer: 0, goal: 1.0, make: next(false)},
-		{name: "Next, two goroutines", workers: 2, batch: 1, peer: 1, goal: 0.55, make: next(false)},
-		{name: "Fill of 64", workers: 1, batch: 64, peer: 0, goal: 0.03, make: fill(64)},
-		{name: "Fill of 1,000", workers: 1, batch: 1000, peer: 0, goal: 0.015, make: fill(1000)},
-		{name: "Next, cached clock, one", workers: 1, batch: 1, peer: 0, goal: 0.25, make: next(true)},
-		{name: "Next, cached clock, two", workers: 2, batch: 1, peer: 1, goal: 0.3, make: next(true)},
-		{name: "NextWide, no random bits", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideLike)},
-		{name: "NextWide, UUID, 20-bit seq", workers: 1, batch: 1, peer: 2, goal: 1.3, make: nextWide(wideUUID)},
-		{name: "NextWide, uuid8, 4,096 a ms", workers: 1, batch: 1, peer: 2, make: nextWide("uuid8")},
-		{name: "FillWide of 64, no random", workers: 1, batch: 64, peer: 2, make: fillWide(wideBatch, 64)},
-		{name: "FillWide of 1,000, no random", workers: 1, batch: 1000, peer: 2, make: fillWide(wideBatch, 1000)},
-		{name: "FillWide of 64, UUID", workers: 1, batch: 64, peer: 2, make: fillWide(wideUUID, 64)},
-		{name: "FillWide of 1,000, UUID", workers: 1, batch: 1000, peer: 2, make: fillWide(wideUUID, 1000)},
-		{name: "google/uuid, version 7", workers: 1, batch: 1, peer: 2, make: googleV7},
-		{name: "gofrs/uuid, version 7", workers: 1, batch: 1, peer: 2, make: gofrsV7},
-		{name: "bare clock and add, one", workers: 1, batch: 1, peer: 0, make: bare(true)},
-		{name: "bare clock and add, two", workers: 2, batch: 1, peer: 1, make: bare(true)},
-		{name: "bare add, two", workers: 2, batch: 1, peer: 1, make: bare(false)},
+// The names of the contenders that goals are about.
+const (
+	peerOne  = "bwmarrin, one goroutine"
+	peerTwo  = "bwmarrin, two goroutines"
+	nextOne  = "Next, one goroutine"
+	fill64   = "Fill of 64"
+	fill1000 = "Fill of 1,000"
+	wideOne  = "NextWide, no random bits"
+	uuidOne  = "NextWide, UUID, 20-bit seq"
+	bareOne  = "bare clock and add, one"
+)
+
+// A goal says how much an id may cost, as a ratio to a peer.
+type goal struct {
+	name, peer string
+	most       float64
+}
+
+func goals() []goal {
+	return []goal{
+		{nextOne, bareOne, 1.10},
+		{nextOne, peerOne, 1.0},
+		{fill64, peerOne, 0.030},
+		{fill1000, peerOne, 0.012},
+		{wideOne, nextOne, 1.3},
+		{uuidOne, nextOne, 1.3},
 	}
+}
+
+func contenders() []contender {
+	return []contender{
+		{peerOne, 1, 1, peerOne, bwmarrin},
+		{peerTwo, 2, 1, peerTwo, bwmarrin},
+		{bareOne, 1, 1, peerOne, bare(true)},
+		{nextOne, 1, 1, peerOne, next},
+		{"Next, two goroutines", 2, 1, peerTwo, next},
+		{fill64, 1, 64, peerOne, fill(64)},
+		{fill1000, 1, 1000, peerOne, fill(1000)},
+		{wideOne, 1, 1, nextOne, nextWide(wideLike)},
+		{uuidOne, 1, 1, nextOne, nextWide(wideUUID)},
+		{"NextWide, uuid8, 4,096 a ms", 1, 1, nextOne, nextWide("uuid8")},
+		{"FillWide of 64, no random", 1, 64, nextOne, fillWide(wideBatch, 64)},
+		{"FillWide of 1,000, no random", 1, 1000, nextOne, fillWide(wideBatch, 1000)},
+		{"FillWide of 64, UUID", 1, 64, nextOne, fillWide(wideUUID, 64)},
+		{"FillWide of 1,000, UUID", 1, 1000, nextOne, fillWide(wideUUID, 1000)},
+		{"google/uuid, version 7", 1, 1, nextOne, googleV7},
+		{"gofrs/uuid, version 7", 1, 1, nextOne, gofrsV7},
+		{"bare clock and add, two", 2, 1, peerTwo, bare(true)},
+		{"bare add, two", 2, 1, peerTwo, bare(false)},
+	}
+}
+
+// speed measures what an id costs when nothing has to be waited for. It returns the goals that
+// were missed.
+func speed(rounds int, each time.Duration) (missed []string, err error) {
+	all := contenders()
 	fmt.Printf("\n# Cost of an id, ns (%d interleaved rounds of %s)\n\n", rounds, each)
-	runs := make([][]float64, len(contenders))
+	runs := make(map[string][]float64)
 	for range rounds {
-		for i, c := range contenders {
+		for _, c := range all {
 			ns, err := c.measure(each)
 			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
+				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			runs[i] = append(runs[i], ns)
+			runs[c.name] = append(runs[c.name], ns)
 		}
 	}
-	for i, c := range contenders {
-		fmt.Printf("%-28s", c.name)
-		for _, ns := range runs[i] {
-			fmt.Printf(" %7.2f", ns)
-		}
-		fmt.Println()
+	fmt.Printf("%-28s %9s %9s  %s\n", "median", "ns an id", "ratio", "to")
+	for _, c := range all {
+		ratio, _ := compare(runs[c.name], runs[c.peer])
+		fmt.Printf("%-28s %9.2f %9.3f  %s\n", c.name, median(runs[c.name]), ratio, c.peer)
 	}
-	fmt.Printf("\n%-28s %9s %9s %9s  %s\n", "median", "ns an id", "ratio", "at most", "to")
-	for i, c := range contenders {
-		ns := median(runs[i])
-		ratio := ns / median(runs[c.peer])
-		goal := ""
-		if c.goal != 0 {
-			goal = fmt.Sprintf("%.3f", c.goal)
+	fmt.Printf("\n%-28s %9s %9s %9s  %s\n", "goal", "ratio", "noise", "at most", "to")
+	for _, g := range goals() {
+		ratio, noise := compare(runs[g.name], runs[g.peer])
+		ok := ratio-noise <= g.most
+		if !ok {
+			missed = append(missed, fmt.Sprintf("%s: %.3f of %s, must be at most %.3f; the noise is %.3f", g.name, ratio, g.peer, g.most, noise))
 		}
-		fmt.Printf("%-28s %9.2f %9.3f %9s  %s%s\n", c.name, ns, ratio, goal, contenders[c.peer].name, verdict(c.goal == 0 || ratio <= c.goal))
+		fmt.Printf("%-28s %9.3f %9.3f %9.3f  %s%s\n", g.name, ratio, noise, g.most, g.peer, verdict(ok))
 	}
-	return nil
+	return missed, nil
+}
+
+// compare returns the median of the ratios of two contenders, round by round, and its noise. The
+// two ran within one round, so load that comes and goes is in both.
+func compare(ours, peers []float64) (ratio, noise float64) {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = ours[i] / peers[i]
+	}
+	return settle(ratios)
+}
+
+// settle returns the median and its noise: two standard errors of it. A median's standard error is
+// 1.253 standard deviations by the root of n, and an interquartile range is 1.349 deviations.
+func settle(xs []float64) (middle, noise float64) {
+	sorted := slices.Sorted(slices.Values(xs))
+	n := len(sorted)
+	spread := sorted[3*n/4] - sorted[n/4]
+	return median(xs), 2 * 1.253 / 1.349 * spread / math.Sqrt(float64(n))
 }
 
 // measure returns the nanoseconds of wall time that an id costs all workers together.
 func (c contender) measure(each time.Duration) (float64, error) {
-	run, stop, err := c.make()
+	run, err := c.make()
 	if err != nil {
 		return 0, err
 	}
-	defer stop()
 	const warm = 20_000
 	if err := run(warm/c.batch + 1); err != nil {
 		return 0, err
@@ -119,7 +166,7 @@ func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
 
 // Every contender loops in its own code, so that the call is measured as a user writes it.
 
-func bwmarrin() (func(int) error, func(), error) {
+func bwmarrin() (func(int) error, error) {
 	snowflake.NodeBits, snowflake.StepBits = 1, 21
 	snowflake.Epoch = time.Now().UnixMilli() - 1000
 	node, err := snowflake.NewNode(1)
@@ -129,7 +176,7 @@ func bwmarrin() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, err
+	return run, err
 }
 
 // layout has as many bits of sequence as the peer, and one more for batches,
@@ -144,31 +191,22 @@ func layout(sequenceBits int) snowfence.Layout {
 	return l
 }
 
-func next(cached bool) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
-		ctx, cancel := context.WithCancel(context.Background())
-		var cache *snowfence.CachedClock
-		var running sync.WaitGroup
-		if cached {
-			cache = snowfence.NewCachedClock(nil)
-			running.Go(func() { cache.Run(ctx) })
-		}
-		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64), CachedClock: cache})
-		stop := func() { cancel(); running.Wait() }
-		run := func(n int) error {
-			for range n {
-				if _, err := g.Next(ctx); err != nil {
-					return err
-				}
+func next() (func(int) error, error) {
+	g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64)})
+	ctx := context.Background()
+	run := func(n int) error {
+		for range n {
+			if _, err := g.Next(ctx); err != nil {
+				return err
 			}
-			return nil
 		}
-		return run, stop, err
+		return nil
 	}
+	return run, err
 }
 
-func fill(n int) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func fill(n int) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: new(int64)})
 		ids := make([]snowfence.ID, n)
 		ctx := context.Background()
@@ -180,7 +218,7 @@ func fill(n int) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
@@ -192,8 +230,8 @@ const (
 	wideUUID  = "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01"
 )
 
-func nextWide(layout string) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func nextWide(layout string) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := wide(layout)
 		ctx := context.Background()
 		run := func(n int) error {
@@ -204,12 +242,12 @@ func nextWide(layout string) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
-func fillWide(layout string, n int) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func fillWide(layout string, n int) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		g, err := wide(layout)
 		ids := make([]snowfence.WideID, n)
 		ctx := context.Background()
@@ -221,7 +259,7 @@ func fillWide(layout string, n int) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, err
+		return run, err
 	}
 }
 
@@ -233,7 +271,7 @@ func wide(layout string) (*snowfence.Generator, error) {
 	return snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64)})
 }
 
-func googleV7() (func(int) error, func(), error) {
+func googleV7() (func(int) error, error) {
 	run := func(n int) error {
 		for range n {
 			if _, err := google.NewV7(); err != nil {
@@ -242,10 +280,10 @@ func googleV7() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, nil
+	return run, nil
 }
 
-func gofrsV7() (func(int) error, func(), error) {
+func gofrsV7() (func(int) error, error) {
 	run := func(n int) error {
 		for range n {
 			if _, err := gofrs.NewV7(); err != nil {
@@ -254,14 +292,14 @@ func gofrsV7() (func(int) error, func(), error) {
 		}
 		return nil
 	}
-	return run, func() {}, nil
+	return run, nil
 }
 
 // bare is the least that any generator pays that keeps one order among its callers and, if
 // clock is set, reads the clock a call: one atomic add to a word that two processors share.
 // How much that is depends on how fast a cache line moves between them.
-func bare(clock bool) func() (func(int) error, func(), error) {
-	return func() (func(int) error, func(), error) {
+func bare(clock bool) func() (func(int) error, error) {
+	return func() (func(int) error, error) {
 		var shared struct {
 			_    [128]byte
 			word atomic.Int64
@@ -277,7 +315,7 @@ func bare(clock bool) func() (func(int) error, func(), error) {
 			}
 			return nil
 		}
-		return run, func() {}, nil
+		return run, nil
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
@@ -40,7 +41,7 @@ func DefaultSettings() Settings { return config.Default() }
 // Load reads settings from a file, the environment and flags. Sources.Kinds names the kinds that
 // are given to [Run].
 func Load(sources Sources) (Settings, error) {
-	sources.Kinds = append(builtin.Names(), sources.Kinds...)
+	sources.Kinds, sources.CheckURL = append(builtin.Names(), sources.Kinds...), openstore.Check
 	return config.Load(sources)
 }
 
@@ -207,7 +208,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 // and no port.
 func Check(settings Settings, given ...kind.Kind) error {
 	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
-	return config.Join(settings.CheckStores(), listen.Check(settings), d.configure(settings, given))
+	return config.Join(settings.CheckStores(openstore.CheckFiles), listen.Check(settings), d.configure(settings, given))
 }
 
 // Warnings returns what is odd about the files of tokens and TLS but stops nothing.
@@ -215,10 +216,10 @@ func Warnings(settings Settings, now time.Time) []string { return listen.Warning
 
 // configure completes the settings and has each kind read its own.
 func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
-	known := map[string]kind.Kind{config.KindSnowflake: nil, config.KindWide: nil}
+	known := map[string]kind.Kind{}
 	names := builtin.Names()
 	for _, k := range given {
-		if _, twice := known[k.Name()]; twice || slices.Contains(names, k.Name()) {
+		if slices.Contains(names, k.Name()) {
 			return fmt.Errorf("run: two kinds are named %q", k.Name())
 		}
 		known[k.Name()] = k
@@ -232,7 +233,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	}
 	faults := []error{err}
 	if err == nil {
-		faults = append(faults, d.settings.CheckWindows())
+		faults = append(faults, d.settings.CheckStores(openstore.Check), d.settings.CheckWindows())
 	}
 	for name, g := range d.settings.Generators {
 		if slices.ContainsFunc(wrong, func(f *config.Error) bool { return f.Of(name) }) {
@@ -240,8 +241,6 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 		}
 		var err error
 		switch k := known[g.Kind]; {
-		case g.Fenced():
-			d.openers[name] = d.fenced(g)
 		case k != nil:
 			d.openers[name], err = k.Configure(g.Settings)
 			err = builtin.Fault(d.settings, name, err)

@@ -1,11 +1,10 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -13,37 +12,27 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
 )
 
-// Minting says by what [Mint] mints.
+// Minting says by what [Mint] mints. Its Config has the settings, the clock and the process.
 type Minting struct {
-	// Settings have the generator and its store.
-	Settings Settings
-
-	// Clock is where the time comes from. It must be set.
-	Clock snowfence.Clock
-
-	// Process is how registers name this process.
-	Process fence.Process
-
-	// Logger gets the log of the generator. Nil means that nothing is logged.
-	Logger *slog.Logger
+	builtin.Config
 
 	// Opening is called before a store is opened, which may take long. It returns a function to be called
 	// afterwards. Nil means no call.
-	Opening func(url string) (done func())
+	Opening func() (done func())
 
 	// Left is called with an error of giving back or closing. The ids are good then. Nil means no call.
 	Left func(error)
 }
 
-// A call asks a minter for at most atOnce ids, or for what a worker can mint in a quarter of the time that
-// the call may wait. The end may take as long as closing.
+// A call asks a minter for at most atOnce ids. It asks a holder of a worker id for at most mostAtOnce, and no more than
+// the worker can mint in a quarter of the time that the call may wait. The end may take as long as closing.
 const (
-	atOnce  = 1000
-	closing = 2 * time.Second
+	atOnce     = 1000
+	mostAtOnce = 1 << 16
+	closing    = 2 * time.Second
 )
 
 // Mint opens a generator without a daemon, mints n ids and gives back what is left: the worker id, or the rest
@@ -54,11 +43,19 @@ func Mint(ctx context.Context, m Minting, generator string, n int) (*kind.Batch,
 	if m.Settings.Generators[generator].Kind == builtin.KindOpaque {
 		return m.opaque(ctx, generator, n)
 	}
-	minter, most, end, err := m.open(ctx, generator)
+	minter, end, err := m.open(ctx, generator)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
+	most := atOnce
+	switch caps := kind.CapsOf(minter); {
+	case caps.Most > 0:
+		most = min(most, caps.Most)
+	case caps.Lease != nil:
+		s := caps.Lease()
+		most = int(min(max(s.Layout.RatePerWorker()*s.Policy.MaxWait.Seconds()/4, 1), mostAtOnce))
+	}
 	var batch kind.Batch
 	for left := n; left > 0; left = n - batch.Len() {
 		err := minter.Mint(ctx, min(left, most), &batch)
@@ -74,7 +71,7 @@ func Mint(ctx context.Context, m Minting, generator string, n int) (*kind.Batch,
 
 // opaque mints ids of another generator, and shows them.
 func (m Minting) opaque(ctx context.Context, generator string, n int) (*kind.Batch, error) {
-	o, err := m.Builtin().OpenOpaque(ctx, generator)
+	o, err := m.OpenOpaque(ctx, generator)
 	if err != nil {
 		return nil, err
 	}
@@ -95,42 +92,31 @@ func (m Minting) opaque(ctx context.Context, generator string, n int) (*kind.Bat
 	return &shown, nil
 }
 
-// Builtin returns what the daemon's own kinds go by.
-func (m Minting) Builtin() builtin.Config {
-	return builtin.Config{Settings: m.Settings, Clock: m.Clock, Process: m.Process, Logger: m.Logger}
-}
-
-// open opens a generator and its store. It returns how many ids may be asked for at a time, and what closes both.
-func (m Minting) open(ctx context.Context, generator string) (minter kind.Minter, most int, end func(), err error) {
+// open opens a generator and its store, and returns what closes both. A journal is for restarts, so there is none: the
+// worker id is given back.
+func (m Minting) open(ctx context.Context, generator string) (kind.Minter, func(), error) {
 	g := m.Settings.Generators[generator]
-	opener := m.fenced(g)
-	if !g.Fenced() {
-		if opener, err = m.Builtin().Configure(generator); err != nil {
-			return nil, 0, nil, err
-		}
+	g.Journal = config.JournalOff
+	m.Settings.Generators = maps.Clone(m.Settings.Generators)
+	m.Settings.Generators[generator] = g
+	opener, err := m.Configure(generator)
+	if err != nil {
+		return nil, nil, err
 	}
 	var s store.Store
 	closeStore := func() {}
 	if builtin.OnStore(g.Kind) {
 		if s, err = m.openStore(ctx, m.Settings.StoresOf(g)[0]); err != nil {
-			return nil, 0, nil, err
+			return nil, nil, err
 		}
 		closeStore = func() { m.leave("close store: ", s.Close()) }
 	}
-	minter, err = opener(ctx, kind.Spec{Generator: generator, Store: s, Namespace: g.Namespace})
+	minter, err := opener(ctx, kind.Spec{Generator: generator, Store: s, Namespace: g.Namespace})
 	if err != nil {
 		closeStore()
-		return nil, 0, nil, err
+		return nil, nil, err
 	}
-	most = atOnce
-	switch x := minter.(type) {
-	case interface{ Most() int }:
-		most = min(most, x.Most())
-	case interface{ Status() fence.Status }:
-		wait := cmp.Or(g.Policy.MaxWait, snowfence.DefaultMaxWait).Seconds()
-		most = int(min(max(x.Status().Layout.RatePerWorker()*wait/4, 1), 1<<16))
-	}
-	return minter, most, func() {
+	return minter, func() {
 		defer closeStore()
 		if c, ok := minter.(kind.Closer); ok {
 			// Also after an interrupt: giving back is worth a moment.
@@ -144,7 +130,7 @@ func (m Minting) open(ctx context.Context, generator string) (minter kind.Minter
 // openStore opens a store, and says so.
 func (m Minting) openStore(ctx context.Context, url string) (store.Store, error) {
 	if m.Opening != nil {
-		defer m.Opening(url)()
+		defer m.Opening()()
 	}
 	return openstore.OpenFor(ctx, url, m.Settings.StoreMustExist)
 }
@@ -153,26 +139,5 @@ func (m Minting) openStore(ctx context.Context, url string) (store.Store, error)
 func (m Minting) leave(what string, err error) {
 	if err != nil && m.Left != nil {
 		m.Left(fmt.Errorf("%s%w", what, err))
-	}
-}
-
-// fenced returns what opens a generator of fenced ids, without a journal: its worker id is given back.
-func (m Minting) fenced(g config.Generator) kind.Opener {
-	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
-		c := g.Fence()
-		c.Store, c.Existing, c.Process, c.Clock, c.Logger = spec.Store, m.Settings.StoreMustExist, m.Process, m.Clock, m.Logger
-		holder, err := fence.Open(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		s, layout := snowflake{holder, nil}, holder.Status().Layout
-		switch {
-		case layout.Wide != g.Layout.Wide: // of a namespace that exists, when none is given
-			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s", g.Namespace, layout))
-			return nil, errors.Join(refused, s.Close(ctx))
-		case layout.Wide:
-			return wide{s, layout}, nil
-		}
-		return s, nil
 	}
 }

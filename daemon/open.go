@@ -3,15 +3,18 @@ package daemon
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
 )
 
@@ -35,7 +38,7 @@ func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error
 			url, what = d.settings.Store, "store"
 		}
 		d.log.Info("opening the store", "store", d.settings.ShowStore(url)) // a server that is away is silent for a while
-		s, err := d.openStore(ctx, url, lazy || !openstore.Local(url))
+		s, err := d.openStore(ctx, url, lazy || !engine.Local(url))
 		if err != nil {
 			return &OpenError{what, err}
 		}
@@ -91,7 +94,7 @@ func (d *daemon) introduce(url string, s store.Store) {
 	for _, warning := range openstore.Warnings(s) {
 		log.Warn(warning)
 	}
-	if openstore.Private(url) {
+	if engine.Private(url) {
 		log.Warn("the store is of this process alone: ids are unique within this process, and forgotten when it ends")
 		return
 	}
@@ -211,4 +214,13 @@ func (d *daemon) announce(name string) {
 		}
 		d.log.Info("serving", attributes...)
 	}
+}
+
+// Process describes this process, for people who read its registers.
+func Process(version string, started time.Time) fence.Process {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fence.Process{Host: host, PID: os.Getpid(), Version: version, Started: started}
 }

@@ -109,9 +109,6 @@ type Config struct {
 	// Clock is the source of time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
-	// CachedClock is handed to every generator; its owner runs it. Nil means none.
-	CachedClock *snowfence.CachedClock
-
 	// Rand is the source of nonces: unpredictable, and never the same twice. Ids can be
 	// equal if it repeats. Nil means crypto/rand.
 	Rand io.Reader
@@ -119,6 +116,18 @@ type Config struct {
 	// HorizonNotice is how long before the layout's horizon the holder logs a warning, once.
 	// Zero means a year.
 	HorizonNotice time.Duration
+
+	// OnWait is called when [Open] or a later claim begins to wait for a worker id, again every ten seconds or so
+	// while that lasts, and on a lossy store when a claim begins to wait until the store can't lose it. The holder's
+	// goroutine calls it then. A call for ids that begins to wait for a term or a window calls it once, in the call's
+	// own goroutine. So several calls of OnWait may run at once. It must return soon, and not call [Holder.Close]:
+	// no ids come meanwhile. Nil means that nothing is called.
+	OnWait func(Waiting)
+
+	// OnMade is called when the holder has made the namespace, because the store had none of its name: by [Open],
+	// even if Open fails then, or by a later claim. The layout is the namespace's. The holder's goroutine calls OnMade,
+	// so it must return soon, and not call [Holder.Close]. Nil means that nothing is called.
+	OnMade func(snowfence.Layout)
 
 	// Logger gets a line for claims, losses, waits and troubles, and one each when ids
 	// stop and when they go on: "issues no ids" and "issues ids again". Nil means no log.
@@ -150,15 +159,9 @@ func (c Config) Complete() (Config, error) {
 	return c, err
 }
 
-// Outlasts returns a *[ConfigError] unless the window is longer than three times what a store can lose, as
-// [Open] asks for, and otherwise what [Config.Complete] returns.
-func (c Config) Outlasts(loss time.Duration) error {
-	state, err := c.prepare()
-	if err == nil {
-		_, err = state.Adapt(loss, c.Journal != nil)
-	}
-	return err
-}
+// Outlasts returns a *[ConfigError] unless the window of a complete config is longer than three times what a
+// store can lose, as [Open] asks for.
+func (c Config) Outlasts(loss time.Duration) error { return lease.Outlasts(c.Window, loss) }
 
 // own sets the layout of a config without one to the namespace's own.
 func (c *Config) own(ctx context.Context, limit time.Duration) error {
@@ -205,7 +208,7 @@ func (c *Config) prepare() (lease.State, error) {
 		return lease.State{}, &ConfigError{Field: "store-name", Value: "", Limit: "must be given with a journal on a store that does not name itself"}
 	}
 	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
-	policy := c.Policy.WithDefaults(c.Layout)
+	c.Policy = c.Policy.WithDefaults(c.Layout)
 	if c.Clock == nil {
 		c.Clock = snowfence.SystemClock()
 	}
@@ -222,12 +225,12 @@ func (c *Config) prepare() (lease.State, error) {
 	case c.Journal == nil:
 		c.JournalAhead = 0
 	case c.JournalAhead == 0:
-		c.JournalAhead = max(time.Second, 4*policy.MaxBurst)
+		c.JournalAhead = max(time.Second, 4*c.Policy.MaxBurst)
 	}
 	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker, Workers: c.Workers,
-		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: policy.MaxRollback, MaxWait: policy.MaxWait, RequestTimeout: c.RequestTimeout,
+		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: c.Policy.MaxRollback, MaxWait: c.Policy.MaxWait, RequestTimeout: c.RequestTimeout,
 		EngineClock: hasClock, Existing: c.Existing, Process: c.Process, JournalAhead: c.JournalAhead,
 	})
 	if err != nil {

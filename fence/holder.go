@@ -41,7 +41,7 @@ type Holder struct {
 	changed chan struct{}
 	lease   lease.View // as the loop last saw it
 	status  Status     // computed from lease
-	waited  error      // what the claim waits for, if the log has it
+	waiting Waiting    // of the claim; zero if it has not waited
 	cause   error      // why Close waits no longer
 	end     error      // what Close returns
 }
@@ -97,7 +97,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 		abandon: make(chan struct{}),
 		done:    make(chan struct{}),
 		changed: make(chan struct{}),
-		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Window: config.Window, Traits: was.Traits},
+		status:  Status{Namespace: config.Namespace, Layout: config.Layout, Policy: config.Policy, Window: config.Window, Traits: was.Traits},
 	}
 	opened := make(chan error, 1)
 	l := newLoop(h, opened)
@@ -105,7 +105,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	if was.Certain {
 		l.line.Trust()
 	}
-	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock, CachedClock: config.CachedClock}, l)
+	l.driver = drive.New(drive.Config{State: state, Policy: config.Policy, Clock: config.Clock}, l)
 	go l.run(was.Page)
 	select {
 	case err = <-opened:
@@ -150,8 +150,8 @@ func (h *Holder) cut(ctx context.Context) error {
 	if refused := h.lease.Unanswered; refused != nil {
 		return fmt.Errorf("%w: claim a worker id: %w: %w", ErrUnavailable, cause, refused)
 	}
-	if h.waited != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("snowfence: claim a worker id: %w: it waited for this: %w", cause, h.waited)
+	if h.waiting.For != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		return fmt.Errorf("snowfence: claim a worker id: %w: it waited for this: %w", cause, h.waiting.For)
 	}
 	return fmt.Errorf("snowfence: claim a worker id: %w", cause)
 }

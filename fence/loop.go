@@ -132,6 +132,7 @@ func (l *loop) Random(b []byte) error {
 // Began implements [drive.Shell].
 func (l *loop) Began(g *snowfence.Generator, r lease.Start) {
 	l.lost, l.logged = g.ClockLost(), ""
+	l.waitsFor(Waiting{})
 	l.current.Store(g)
 	l.logTerm(r)
 	l.publish() // before Open returns and its caller asks for the status

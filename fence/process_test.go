@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,11 +76,11 @@ func TestPinnedHolderOnAFolderIsRefusedWhileItIsHeldAndStartsAtOnceAfterwards(t 
 
 func TestDamagedFolderIsReportedAtOnce(t *testing.T) {
 	for name, damage := range map[string]func(root string) error{
-		"namespace record cut short": func(root string) error { return damageFiles(root, "*namespace.reg", nil) },
+		"namespace record cut short": func(root string) error { return damageFiles(root, "*namespace.v", nil) },
 		"namespace record altered": func(root string) error {
-			return damageFiles(root, "*namespace.reg", func(b []byte) []byte { b[40] ^= 1; return b })
+			return damageFiles(root, "*namespace.v", func(b []byte) []byte { b[40] ^= 1; return b })
 		},
-		"pinned register cut short": func(root string) error { return damageFiles(root, "*worker*.reg", nil) },
+		"pinned register cut short": func(root string) error { return damageFiles(root, "*worker*.v", nil) },
 		"registers removed":         func(root string) error { return os.RemoveAll(filepath.Join(root, "registers")) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,9 +111,10 @@ func TestDamagedFolderIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-// damageFiles changes the registers whose file names match; nil cuts them short.
+// damageFiles changes the contents of registers whose names match; nil cuts them short.
 func damageFiles(root, pattern string, change func([]byte) []byte) error {
-	paths, err := filepath.Glob(filepath.Join(root, "registers", "*", pattern))
+	paths, err := filepath.Glob(filepath.Join(root, "registers", "*", pattern, "*"))
+	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, ".head") })
 	if err != nil || len(paths) == 0 {
 		return errors.Join(err, errors.New("there is nothing to damage"))
 	}

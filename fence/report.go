@@ -22,11 +22,9 @@ func (l *loop) Report(r lease.Report) {
 		}
 		log.Log(context.Background(), level, r.Err.Error())
 	case lease.Waiting:
-		l.mu.Lock()
-		l.waited = r.Err
-		l.mu.Unlock()
-		l.logWait(log, r)
+		l.wait(log, r)
 	case lease.GaveUp:
+		l.waitsFor(Waiting{})
 		text := r.Err.Error()
 		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
 			text = outside.Reason.Error() // without the time, which changes
@@ -69,6 +67,9 @@ func (l *loop) Report(r lease.Report) {
 		}
 		log.Info(what, "after", r.For.Round(time.Millisecond))
 	case lease.Made:
+		if l.config.OnMade != nil {
+			l.config.OnMade(l.config.Layout)
+		}
 		layout := l.config.Layout.String()
 		if l.before {
 			log.Warn("made a new namespace, though this host's journal has a term of one: if the store was emptied or exchanged, "+
@@ -105,31 +106,5 @@ func (l *loop) logTerm(r lease.Start) {
 		log.Info("resumed a term from the journal", "above", l.config.Layout.TimeOf(r.Floor))
 	} else {
 		log.Info("claimed a worker id", "clock-compared", r.Compared)
-	}
-}
-
-// endless is a claim-wait that means none: 73 years.
-const endless time.Duration = 1 << 61
-
-// logWait logs the reason for which a claim waits.
-func (l *loop) logWait(log *slog.Logger, r lease.Report) {
-	var held *lease.HeldError
-	var full *lease.ExhaustedError
-	limit := "none"
-	if wait := l.driver.State().Config().ClaimWait; wait < endless {
-		limit = wait.String()
-	}
-	switch {
-	case errors.As(r.Err, &held):
-		log.Info("waiting for "+held.Occupant.String(), "claim-wait", limit)
-	case errors.As(r.Err, &full):
-		next := "unknown"
-		if len(full.First) > 0 {
-			next = full.First[0].String()
-		}
-		log.Info("waiting for a worker id", "workers", full.Workers, "held", full.Held, "ahead", full.Ahead,
-			"quarantined", full.Quarantined, "unusable", full.Unusable, "next", next, "claim-wait", limit)
-	default:
-		log.Info("waiting "+r.Err.Error(), "for", r.For)
 	}
 }

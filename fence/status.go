@@ -15,7 +15,8 @@ const horizonNotice = 365 * 24 * time.Hour
 type Status struct {
 	Namespace string
 	Layout    snowfence.Layout
-	Window    time.Duration // as it is rounded
+	Policy    snowfence.Policy // with the defaults for the layout
+	Window    time.Duration    // as it is rounded
 	Traits    store.Traits
 
 	// Phase is "holding" while there is a term, or "comparing" while the clock of a resumed

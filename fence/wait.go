@@ -35,7 +35,7 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 	if errors.Is(err, errMustWait) {
 		err = fill(ctx, g, h.maxWait)
 	}
-	for h.passes(g, err) {
+	for told := false; h.passes(g, err); told = true {
 		// The channel is taken before the try: a change after it wakes the call,
 		// a change before it is seen by the try.
 		_, changed := h.present()
@@ -48,6 +48,9 @@ func (h *Holder) again(ctx context.Context, g *snowfence.Generator, begun time.D
 			return ended
 		}
 		h.nudge()
+		if h.config.OnWait != nil && !told {
+			h.config.OnWait(Waiting{Namespace: h.config.Namespace, For: fmt.Errorf("for ids: %w", err), Since: h.config.Clock.Wall(), Limit: left})
+		}
 		expired, stop := h.config.Clock.After(left)
 		select {
 		case <-changed:

@@ -31,7 +31,8 @@ var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof"
 
 // support begins the folders of what is no product: only tests import it.
 var support = []string{
-	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/lineartest", "internal/mutants",
+	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/servertest", "internal/disk/modeldisk",
+	"internal/lineartest", "internal/mutants",
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
@@ -42,6 +43,7 @@ const tiers = `
 # ids, layouts and contracts
 .
 internal/localdisk !
+internal/disk ! internal/localdisk
 internal/sqlsession .
 internal/storeurl !
 internal/text
@@ -68,7 +70,7 @@ counter/leafalloc . counter internal/sqlsession
 counter/rediscount . counter
 counter/tinyid . counter internal/sqlsession
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
-store/filestore ! . internal/localdisk internal/storeclient internal/storeurl store
+store/filestore ! . internal/disk internal/localdisk internal/storeclient internal/storeurl store
 store/memstore . internal/storeclient internal/storeurl store
 store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
 store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9
@@ -78,10 +80,11 @@ store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zoo
 daemon/internal/budget
 daemon/internal/schemas
 daemon/internal/session !
-daemon/kind . store
-daemon/openstore ! . internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
-daemon/config ! . daemon/openstore fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
-daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/kind daemon/openstore internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
+daemon/kind . counter counter/leafalloc counter/series fence store
+daemon/engine .
+daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
+daemon/config ! . daemon/engine fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
+daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/kind daemon/openstore fence internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
 daemon/token ! | golang.org/x/time
 daemon/internal/service . counter counter/leafalloc counter/series daemon/config daemon/internal/budget daemon/kind daemon/token fence internal/decode | golang.org/x/time
 daemon/internal/compat ! . daemon/config daemon/internal/service daemon/kind
@@ -91,11 +94,11 @@ daemon/internal/grpcfront ! . api/snowfencev1 daemon/config daemon/internal/budg
 daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
 daemon/internal/respfront ! daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/config daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind | github.com/apache/thrift github.com/prometheus/client_golang
-daemon ! . counter daemon/builtin daemon/config daemon/internal/budget daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
+daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
 # the command line
 cmd/snowfence/internal/build
 cmd/snowfence/internal/clock .
-cmd/snowfence/internal/idsource ! . daemon/openstore internal/decode internal/text | github.com/klauspost/compress
+cmd/snowfence/internal/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress
 cmd/snowfence/internal/idsort ! . cmd/snowfence/internal/idsource internal/text
 cmd/snowfence/internal/check . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource internal/decode internal/text
 cmd/snowfence/internal/overlap .
@@ -105,9 +108,9 @@ cmd/snowfence/internal/plan . cmd/snowfence/internal/page internal/text
 cmd/snowfence/internal/sqlfunc .
 cmd/snowfence/internal/takeover . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
 cmd/snowfence/internal/registers . cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/takeover counter internal/decode internal/roster internal/text
-cmd/snowfence/internal/merge . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/overlap cmd/snowfence/internal/takeover daemon/openstore internal/roster internal/text
+cmd/snowfence/internal/merge . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/overlap cmd/snowfence/internal/takeover daemon/engine internal/roster internal/text store
 cmd/snowfence/internal/restored ! . cmd/snowfence/internal/idsource counter daemon/builtin daemon/config internal/decode internal/journal internal/roster internal/text store
-cmd/snowfence ! . cmd/snowfence/internal/build cmd/snowfence/internal/check cmd/snowfence/internal/clock cmd/snowfence/internal/idpage cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/merge cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/restored cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/kind daemon/openstore daemon/token fence internal/decode internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
+cmd/snowfence ! . cmd/snowfence/internal/build cmd/snowfence/internal/check cmd/snowfence/internal/clock cmd/snowfence/internal/idpage cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/merge cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/restored cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
 `
 
 // imported is what the go command says of a package.

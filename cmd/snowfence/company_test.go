@@ -92,7 +92,7 @@ func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
 				}
 			}
 		}
-		for _, kind := range append(builtin.Names(), "snowflake", "wide") {
+		for _, kind := range builtin.Names() {
 			if slices.Contains(served, kind) == slices.Contains(elsewhereOnly, kind) {
 				t.Errorf("of kind %s there is a generator: %t", kind, slices.Contains(served, kind))
 			}

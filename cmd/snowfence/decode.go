@@ -111,7 +111,7 @@ func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) 
 		return err
 	}
 	if g.Kind == builtin.KindOpaque {
-		if v.opaque, err = v.minting(c).Builtin().OpenOpaque(ctx, name); err != nil {
+		if v.opaque, err = v.builtin(c).OpenOpaque(ctx, name); err != nil {
 			return err
 		}
 		name, v.encoding = v.opaque.Of(), decode.Decimal

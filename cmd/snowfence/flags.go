@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -132,13 +132,13 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	case cmd.HasAvailableSubCommands():
 		cmd.SuggestionsMinimumDistance = 2 // letters amiss
-		err := fmt.Errorf("unknown command %q", openstore.Redact(args[0]))
+		err := fmt.Errorf("unknown command %q", engine.Redact(args[0]))
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(near, " or "))
 		}
 		return usage(cmd, err)
 	default:
-		return usage(cmd, fmt.Errorf("takes no argument, but got %q", openstore.Redact(args[0])))
+		return usage(cmd, fmt.Errorf("takes no argument, but got %q", engine.Redact(args[0])))
 	}
 }
 

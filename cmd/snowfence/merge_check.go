@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -202,8 +203,8 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 		return nil, usage(v.cmd, &merge.SideError{Side: side, Reason: err})
 	}
 	// The URL before its variables are filled in: one may stand for a password.
-	shown := openstore.Redact(n.Store)
-	if openstore.Private(url) {
+	shown := engine.Redact(n.Store)
+	if engine.Private(url) {
 		v.warn("side " + side + ": the store " + idsource.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
 	opened, err := openstore.OpenExisting(ctx, url)

@@ -18,7 +18,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/restored"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
@@ -128,7 +128,7 @@ json streams: one object a line with "type":"finding", and a last one with
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
   snowfence namespace verify --last-number invoices=20261125:5`,
 	}
-	known := &restored.Known{Source: idsource.Options{Stdin: p.stdin, Expand: func(url string) (string, error) { return config.Expand(url, p.environ) }}}
+	known := &restored.Known{Source: idsource.Options{Stdin: p.stdin, Connect: connect, Expand: func(url string) (string, error) { return config.Expand(url, p.environ) }}}
 	flags := cmd.Flags()
 	flags.Func(strings.TrimPrefix(restored.LastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&known.IDs))
 	flags.StringArrayVar(&known.Places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
@@ -246,7 +246,7 @@ generators. It says so where nothing is needed. It connects to no store.`,
 				said.Line("-- in %s:", c.ShowStore(x.URL))
 			}
 			for _, part := range x.Parts {
-				if openstore.IsDatabase(x.URL) {
+				if engine.IsDatabase(x.URL) {
 					part += ";"
 				}
 				for line := range strings.SplitSeq(part, "\n") {

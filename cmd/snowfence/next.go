@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -56,7 +57,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return err
 		}
-		if store := c.StoresOf(g)[0]; builtin.OnStore(g.Kind) && openstore.Private(store) {
+		if store := c.StoresOf(g)[0]; builtin.OnStore(g.Kind) && engine.Private(store) {
 			p.warn("the store " + store + " is of this process alone: these ids differ from each other, but perhaps not from any others")
 		}
 		if err := p.needsOutput("the ids"); err != nil {
@@ -86,38 +87,31 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	return cmd
 }
 
-// mint returns the texts of n new ids.
+// mint returns the texts of n new ids. A holder of a worker id has no log here: the user is told what it waits for.
 func (p program) mint(ctx context.Context, c config.Config, name string, n int, e decode.Encoding) ([]string, error) {
-	m, g := p.minting(c), c.Generators[name]
+	m, g := daemon.Minting{Config: p.builtin(c)}, c.Generators[name]
 	if g.Kind == builtin.KindOpaque {
 		g = c.Generators[g.Settings["of"]]
 	}
-	talk := &waits{program: p, namespace: g.Namespace, store: c.ShowStore(c.StoresOf(g)[0])}
-	if g.Fenced() {
-		m.Logger = slog.New(talk)
+	var last atomic.Pointer[fence.Waiting]
+	if at := c.ShowStore(c.StoresOf(g)[0]); g.Fenced() {
+		m.Logger = nil
+		m.Opening = func() (done func()) { return p.awaiting("the store " + at) }
+		m.Left = func(err error) { p.warn(text.Message(err)) }
+		m.OnWait = func(w fence.Waiting) {
+			last.Store(&w)
+			p.note("%s; Ctrl-C ends it", w)
+		}
+		m.OnMade = func(l snowfence.Layout) { p.note("made a new namespace %q in %s: layout %s", g.Namespace, at, l) }
 	}
 	batch, err := daemon.Mint(ctx, m, name, n)
 	if err != nil {
-		if ctx.Err() != nil && talk.last != "" { // the holder's goroutine has ended
-			p.note("it was still %s", talk.last)
+		if w := last.Load(); ctx.Err() != nil && w != nil {
+			p.note("it was still %s", w)
 		}
 		return nil, unavailable(err)
 	}
-	return textsOf(batch, e), nil
-}
-
-// minting is what generators get from the program.
-func (p program) minting(c config.Config) daemon.Minting {
-	return daemon.Minting{
-		Settings: c, Clock: p.clock, Process: p.process(), Logger: p.logger(c.Log.Format, c.Log.Level),
-		Opening: func(url string) func() { return p.awaiting("the store " + c.ShowStore(url)) },
-		Left:    func(err error) { p.warn(text.Message(err)) },
-	}
-}
-
-// textsOf writes ids, those that are numbers in an encoding.
-func textsOf(batch *kind.Batch, e decode.Encoding) []string {
-	texts := make([]string, 0, batch.Len())
+	texts := make([]string, 0, n)
 	for _, id := range batch.Numbers() {
 		texts = append(texts, e.Text(id))
 	}
@@ -126,12 +120,17 @@ func textsOf(batch *kind.Batch, e decode.Encoding) []string {
 			texts = append(texts, string(id))
 		}
 	}
-	return texts
+	return texts, nil
+}
+
+// builtin is what generators get from the program.
+func (p program) builtin(c config.Config) builtin.Config {
+	return builtin.Config{Settings: c, Clock: p.clock, Process: p.process(), Logger: p.logger(c.Log.Format, c.Log.Level)}
 }
 
 // show writes ids that exist as an opaque generator shows them.
 func (p program) show(ctx context.Context, c config.Config, name string, ids []string) error {
-	o, err := p.minting(c).Builtin().OpenOpaque(ctx, name)
+	o, err := p.builtin(c).OpenOpaque(ctx, name)
 	for i := 0; i < len(ids) && err == nil; i++ {
 		ids[i], err = o.Show(ids[i])
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -143,8 +142,7 @@ func (o outage) run(t *testing.T) time.Duration {
 	return took
 }
 
-// away takes the store away until restore is called. That of a folder is its
-// lock: here it is held, as a process does that stands still.
+// away takes the store away until restore is called.
 func (o outage) away(t *testing.T) (restore func()) {
 	t.Helper()
 	if o.engine.Server != nil {
@@ -152,18 +150,7 @@ func (o outage) away(t *testing.T) (restore func()) {
 		return o.engine.Server.Start
 	}
 	folder := strings.TrimPrefix(o.engine.URL("", 0), "file:")
-	lock, err := os.OpenFile(filepath.Join(folder, "snowfence.lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		if err := lock.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return testkit.TakeFolder(t, folder)
 }
 
 // left is for how long the daemon says that ids last without the store.

@@ -104,7 +104,6 @@ func TestPinnedWorkerIDIsFreeAtOnceAfterAnOrderlyEnd(t *testing.T) {
 func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
 	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "")
-	folder := filepath.Join(arguments[len(arguments)-1], "store")
 	for round := range 3 {
 		a := testkit.StartDaemon(t, binary, nil, arguments...)
 		a.WaitReady(20 * time.Second)
@@ -130,7 +129,7 @@ func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
 			}
 		}()
 		<-underWay
-		freeze(t, a, folder)
+		freeze(t, a)
 		stopped := time.Now()
 		b := testkit.StartDaemon(t, binary, nil, arguments...)
 		b.WaitReady(20 * time.Second)

@@ -61,7 +61,7 @@ func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out 
 		if err != nil {
 			return err
 		}
-		of, err := p.minting(c).Builtin().OpenSeries(cmd.Context(), name)
+		of, err := p.builtin(c).OpenSeries(cmd.Context(), name)
 		if err != nil {
 			return unavailable(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
@@ -98,7 +99,7 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 			datacenters = g.Datacenters // those who name none are fine with any
 		}
 	}
-	if openstore.Private(store) {
+	if engine.Private(store) {
 		p.warn("the store " + store + " is of this process alone: it has nothing to show")
 	}
 	at := roster.Config{Namespace: namespace, MaxRollback: rollback, Clock: p.clock, Process: p.process()}
@@ -110,7 +111,7 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 func (p program) layoutOf(ctx context.Context, c config.Config, name string) (snowfence.Layout, error) {
 	g := c.Generators[name]
 	url := c.StoresOf(g)[0]
-	if !g.AnyLayout || openstore.Private(url) {
+	if !g.AnyLayout || engine.Private(url) {
 		return g.Layout, nil
 	}
 	s, err := openstore.OpenExisting(ctx, url)

@@ -188,7 +188,7 @@ func (d *duo) run() {
 			d.start(holder)
 		}},
 		{"crash: stopped, and continued", func(holder, _ *subject, taken func()) {
-			freeze(d.t, holder.current(), d.folder)
+			freeze(d.t, holder.current())
 			taken()
 			holder.current().Signal(syscall.SIGCONT)
 		}},
@@ -228,27 +228,11 @@ func (d *duo) run() {
 	d.awaitStandby(d.subjects[1-d.holder().number])
 }
 
-// freeze stops a daemon, but not while it writes to the folder that is its store, if one is: then it has the folder's
-// lock, and nothing can be written until it continues or ends.
-func freeze(t *testing.T, d *testkit.Daemon, folder string) {
+// freeze stops a daemon.
+func freeze(t *testing.T, d *testkit.Daemon) {
 	t.Helper()
-	for {
-		d.Signal(syscall.SIGSTOP)
-		pause(t.Context(), 10*time.Millisecond) // until each of its threads has stopped
-		if folder == "" {
-			return
-		}
-		lock, err := os.Open(filepath.Join(folder, "snowfence.lock"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if closed := lock.Close(); err == nil && closed == nil {
-			return
-		}
-		d.Signal(syscall.SIGCONT)
-		pause(t.Context(), 10*time.Millisecond)
-	}
+	d.Signal(syscall.SIGSTOP)
+	pause(t.Context(), 10*time.Millisecond) // until each of its threads has stopped
 }
 
 // holder returns the subject that gives ids at the moment.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
@@ -49,7 +50,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			if code := p.run(t.Context(), "merge-check", "old=layout:twitter#0", "new=namespace:"+at); code != exitUsage {
 				t.Errorf("merge-check: exit code %d, want %d", code, exitUsage)
 			}
-			expect(stderr.String(), "side new: "+openstore.Redact(at)+": ")
+			expect(stderr.String(), "side new: "+engine.Redact(at)+": ")
 			nothingIsThere(t, name, at)
 
 			take := []string{"workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z", "--yes"}

@@ -25,7 +25,7 @@ func segment(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		return whole{numbers{s, p}, s, s.Step}, nil
+		return segmented(p, s, s.Step), nil
 	}
 }
 
@@ -33,7 +33,7 @@ func segment(p *place) (settings, check, open) {
 func ticket(p *place) (settings, check, open) {
 	return p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column"), func() error { return p.Validate() }, func(ctx context.Context, p *place) (kind.Minter, error) {
 		t, err := counter.OpenTickets(ctx, p.Config)
-		return numbers{t, p}, err
+		return counted(p, t), err
 	}
 }
 
@@ -50,88 +50,63 @@ func daily(p *place) (settings, check, open) {
 		own := own
 		own.Config = p.Config
 		d, err := counter.OpenDaily(ctx, own)
-		return dailies{d}, err
+		caps := kind.Caps{Counter: d.Status, Ready: func() error { return left(d.Status(), "today") }}
+		return minter{kind.Text, dates(d), d.Close, caps}, err
 	}
 }
 
-// numbers is a counter whose ids are numbers.
-type numbers struct {
-	counter interface {
-		Fill(ctx context.Context, ids []snowfence.ID) error
-		Close(ctx context.Context) error
-		Status() counter.Status
-	}
-	place *place
-}
-
-// Form is [kind.Number].
-func (numbers) Form() kind.Form { return kind.Number }
-
-// Mint has the counter fill the batch's own memory.
-func (m numbers) Mint(ctx context.Context, n int, into *kind.Batch) error {
-	had := into.Len()
-	ids, err := into.GrowNumbers(n)
-	if err == nil {
-		err = m.counter.Fill(ctx, ids)
-	}
-	if err != nil {
-		into.Truncate(had)
-	}
-	return err
-}
-
-// Close ends the counter, and closes what was opened for it.
-func (m numbers) Close(ctx context.Context) error {
-	return errors.Join(m.counter.Close(ctx), m.place.close())
-}
-
-func (m numbers) Status() counter.Status { return m.counter.Status() }
-func (m numbers) Ready() error           { return ready(m.Status(), "") }
-
-// whole is a minter that also gives whole segments, as a server of tinyid does.
-type whole struct {
-	numbers
-	segments *counter.Segments
-	step     func() int64
-}
-
-// Segment reserves a segment for the caller alone.
-func (m whole) Segment(ctx context.Context) (counter.Range, error) {
-	return m.segments.Reserve(ctx, m.step())
-}
-
-// Step is how many numbers the segment will have.
-func (m whole) Step() int64 { return m.step() }
-
-// dailies is a daily sequence.
-type dailies struct{ *counter.Daily }
-
-// Form is [kind.Text].
-func (dailies) Form() kind.Form { return kind.Text }
-
-// Mint implements [kind.Minter].
-func (m dailies) Mint(ctx context.Context, n int, into *kind.Batch) error {
-	texts, err := m.Fill(ctx, n)
-	if err != nil {
+// dates mints the texts of a daily sequence.
+func dates(d *counter.Daily) mint {
+	return func(ctx context.Context, n int, into *kind.Batch) error {
+		texts, err := d.Fill(ctx, n)
+		for _, text := range texts {
+			if err == nil {
+				err = into.AppendText([]byte(text))
+			}
+		}
 		return err
 	}
-	had := into.Len()
-	for _, text := range texts {
-		if err := into.AppendText([]byte(text)); err != nil {
-			into.Truncate(had)
-			return err
-		}
-	}
-	return nil
 }
 
-// Ready implements [kind.Readier].
-func (m dailies) Ready() error { return ready(m.Status(), "today") }
+// counted returns the minter of a counter, whose ids are numbers.
+func counted(p *place, c interface {
+	Fill(ctx context.Context, ids []snowfence.ID) error
+	Close(ctx context.Context) error
+	Status() counter.Status
+}) minter {
+	return minter{
+		form:  kind.Number,
+		mint:  numbers(c.Fill),
+		close: func(ctx context.Context) error { return errors.Join(c.Close(ctx), p.close()) },
+		caps:  kind.Caps{Counter: c.Status, Ready: func() error { return left(c.Status(), "") }},
+	}
+}
 
-// ready returns an error if a counter has no number left. What else fails, requests show.
-func ready(s counter.Status, date string) error {
+// left returns an error if a counter has no number left. What else fails, requests show.
+func left(s counter.Status, date string) error {
 	if s.Left == 0 && s.Limit > 0 {
 		return &counter.FullError{Counter: s.Name, Date: date, Limit: s.Limit}
 	}
 	return nil
 }
+
+// segmented returns the minter of a counter that also gives whole segments, as a server of tinyid does.
+func segmented(p *place, s *counter.Segments, step func() int64) minter {
+	m := counted(p, s)
+	m.caps.Segments = segments{s, step}
+	return m
+}
+
+// segments implements [kind.Segments].
+type segments struct {
+	counter *counter.Segments
+	step    func() int64
+}
+
+// Segment reserves a segment for the caller alone.
+func (s segments) Segment(ctx context.Context) (counter.Range, error) {
+	return s.counter.Reserve(ctx, s.step())
+}
+
+// Step is how many numbers the segment will have.
+func (s segments) Step() int64 { return s.step() }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 )
 
@@ -26,11 +27,11 @@ func (p *place) setGuard(name string) error {
 	switch {
 	case column == "" && slices.ContainsFunc(p.urls, same):
 		return errors.New("must be another store than that of the generator")
-	case openstore.Private(url):
+	case engine.Private(url):
 		return errors.New("must be a store that is there after this process")
-	case column == "" && openstore.Loss(url) > 0:
+	case column == "" && engine.Loss(url) > 0:
 		return fmt.Errorf("must be a store that loses nothing, because a mark that is lost refuses nothing: durable=true in its URL says so, and %s can lose %s",
-			p.config.Settings.ShowStore(url), openstore.Loss(url))
+			p.config.Settings.ShowStore(url), engine.Loss(url))
 	}
 	p.guard = name
 	return nil
@@ -38,7 +39,7 @@ func (p *place) setGuard(name string) error {
 
 // setColumn reads the setting guard-column.
 func (p *place) setColumn(column string) error {
-	if !openstore.IsDatabase(p.config.Settings.Stores[p.guard]) {
+	if !engine.IsDatabase(p.config.Settings.Stores[p.guard]) {
 		return errors.New("needs guard to name a database")
 	}
 	if parts := strings.Split(column, "."); len(parts) < 2 || slices.Contains(parts, "") {

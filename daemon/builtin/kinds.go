@@ -12,8 +12,9 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/decode"
 )
 
@@ -24,16 +25,21 @@ type Config struct {
 	Process  counter.Process
 	Logger   *slog.Logger // nil means no log
 
+	// OnWait and OnMade are those of [fence.Config], for kinds that hold a worker id. Nil means that nothing is called.
+	OnWait func(fence.Waiting)
+	OnMade func(snowfence.Layout)
+
 	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
 	ObjectIDs *ObjectIDs
 }
 
 // entry is a kind in the table.
 type entry struct {
-	name  string
-	form  kind.Form
-	reads decode.Format // empty: its ids are no more than texts
-	alone bool          // it needs no store
+	name   string
+	form   kind.Form
+	reads  decode.Format // empty: its ids are no more than texts
+	worker bool          // it holds a worker id on a store
+	alone  bool          // it needs no store
 	// databases are the engines whose databases it counts in. None means that it counts on a
 	// store, which the program opens.
 	databases []string
@@ -61,6 +67,8 @@ func table() []entry {
 	mysql := []string{"mysql"}
 	sql := []string{"postgres", "mysql"}
 	return []entry{
+		{name: config.KindSnowflake, worker: true, form: kind.Number, configure: fenced},
+		{name: config.KindWide, worker: true, form: kind.Wide, configure: fenced},
 		{name: "segment", form: kind.Number, reads: decode.Number, configure: segment},
 		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
 		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
@@ -102,9 +110,10 @@ func OnStore(name string) bool {
 }
 
 // Counts reports whether a kind has a counter of its own making in a store. A kind that is not of this package has none.
-func Counts(name string) bool {
-	k := find(name)
-	return k.name != "" && !k.alone && len(k.databases) == 0 && k.store == ""
+func Counts(name string) bool { return find(name).counts() }
+
+func (k entry) counts() bool {
+	return k.name != "" && !k.worker && !k.alone && len(k.databases) == 0 && k.store == ""
 }
 
 func find(name string) entry {
@@ -221,14 +230,14 @@ func (k entry) refuse(g config.Generator, urls []string) string {
 		return "must be one name: kind " + k.name + " has one"
 	}
 	for _, url := range urls {
-		name := openstore.Name(url)
+		name := engine.Name(url)
 		switch {
 		case len(k.databases) > 0 && !slices.Contains(k.databases, name):
-			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + openstore.Redact(url)
+			return "kind " + k.name + " counts in databases of " + strings.Join(k.databases, " or ") + ", and not in " + engine.Redact(url)
 		case k.store != "" && name != k.store:
-			return "kind " + k.name + " counts on " + k.store + ", and not on " + openstore.Redact(url)
-		case k.durable && openstore.Loss(url) > 0:
-			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + openstore.Redact(url) + " can lose " + openstore.Loss(url).String()
+			return "kind " + k.name + " counts on " + k.store + ", and not on " + engine.Redact(url)
+		case k.durable && engine.Loss(url) > 0:
+			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + engine.Redact(url) + " can lose " + engine.Loss(url).String()
 		}
 	}
 	return ""

@@ -66,7 +66,7 @@ func TestEveryKindOnAStoreKeepsTheRulesOfKinds(t *testing.T) {
 			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
 				t.Helper()
 				m := opened(t, config.Generator{Kind: name})
-				if err := m.(kind.Readier).Ready(); err != nil {
+				if err := kind.CapsOf(m).Ready(); err != nil {
 					t.Errorf("not ready: %v", err)
 				}
 				return m
@@ -164,10 +164,18 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 }
 
 func TestOnlyKindsThatCountOnAStoreNeedOne(t *testing.T) {
-	for _, name := range append(Names(), config.KindSnowflake, "another") {
+	for _, name := range append(Names(), "another") {
 		want := !slices.Contains([]string{"series", "leaf-segment", "tinyid", "tickets64", "uuid", "ulid", "objectid", "opaque"}, name)
 		if OnStore(name) != want {
 			t.Errorf("%s: on a store is %t", name, !want)
+		}
+	}
+}
+
+func TestTableAgreesWithTheConfigurationOnWhichKindsAreFenced(t *testing.T) {
+	for _, k := range table() {
+		if g := (config.Generator{Kind: k.name}); g.Fenced() != k.worker {
+			t.Errorf("%s: the configuration says %t", k.name, g.Fenced())
 		}
 	}
 }
@@ -210,7 +218,7 @@ func TestCounterThatIsFullIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b kind.Batch
-	if err := m.Mint(t.Context(), 3, &b); err != nil || m.(kind.Readier).Ready() == nil {
+	if err := m.Mint(t.Context(), 3, &b); err != nil || kind.CapsOf(m).Ready() == nil {
 		t.Errorf("minted %d (%v), and it is ready", b.Len(), err)
 	}
 	if err := m.Mint(t.Context(), 1, &b); err == nil || !strings.Contains(err.Error(), "3 is the greatest") {
@@ -256,6 +264,9 @@ func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
 func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 	formats := Formats()
 	for _, k := range table() {
+		if k.worker { // by their layout
+			continue
+		}
 		if reads := formats[k.name]; (k.form == kind.Number) != (reads == decode.Number) || (k.form == kind.Wide) != (reads == decode.UUID) {
 			t.Errorf("%s mints the form %s and is read as %q", k.name, k.form, reads)
 		}

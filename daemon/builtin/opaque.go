@@ -40,6 +40,9 @@ func (o *Opaque) Of() string { return o.of }
 // Form is [kind.Text].
 func (*Opaque) Form() kind.Form { return kind.Text }
 
+// Caps implements [kind.Capable].
+func (o *Opaque) Caps() kind.Caps { return kind.Caps{Shows: o} }
+
 // Mint fails: the other generator mints.
 func (*Opaque) Mint(context.Context, int, *kind.Batch) error {
 	return errors.New("an opaque generator mints no ids of its own")
@@ -91,11 +94,6 @@ func (s *opaqueSettings) shower(p *place) (shower, error) {
 	has, want := find(of.Kind).form, kind.Number // zero if the kind is a program's own
 	if s.form == "typeid" {
 		want = kind.Wide
-	}
-	if of.Layout.Wide {
-		has = kind.Wide
-	} else if of.Fenced() {
-		has = kind.Number
 	}
 	_, err := opaque.FormatTypeID(s.prefix, [16]byte{})
 	strange := func(r rune) bool { return !strings.ContainsRune(hashids.DefaultAlphabet, r) }

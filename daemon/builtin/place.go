@@ -42,7 +42,7 @@ func (p *place) open(ctx context.Context, k entry, open open) (kind.Minter, erro
 
 // announce says that the generator begins a new counter: one that was there before is gone from the store.
 func (p *place) announce(ctx context.Context, k entry) {
-	if p.Store == nil || p.Existing || len(k.databases) > 0 || k.store != "" || p.config.Logger == nil {
+	if p.Store == nil || p.Existing || !k.counts() || p.config.Logger == nil {
 		return
 	}
 	if _, err := counter.Show(ctx, p.Store, p.Namespace, p.Name); errors.Is(err, store.ErrNotFound) {

@@ -18,29 +18,17 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// plain mints ids that need no store. No fence keeps those of two processes apart, but random
-// bits. While the clock is behind the latest id, new ones have the time of that one.
-type plain struct {
-	form kind.Form
-	mu   *sync.Mutex                  // held while ids are added
-	add  func(into *kind.Batch) error // adds one
-}
-
-// Form implements [kind.Minter].
-func (m plain) Form() kind.Form { return m.form }
-
-// Mint implements [kind.Minter].
-func (m plain) Mint(_ context.Context, n int, into *kind.Batch) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	had := into.Len()
-	for range n {
-		if err := m.add(into); err != nil {
-			into.Truncate(had)
-			return err
+// plain returns the minter of ids that need no store, from what adds one while it holds the lock. No fence keeps those of
+// two processes apart, but random bits. While the clock is behind the latest id, new ones have the time of that one.
+func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) minter {
+	return minter{form: form, mint: func(_ context.Context, n int, into *kind.Batch) (err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := 0; i < n && err == nil; i++ {
+			err = add(into)
 		}
-	}
-	return nil
+		return err
+	}}
 }
 
 // uuids are UUIDs (RFC 9562). Version 4 has 122 random bits. Version 7 has the time in ms, a
@@ -57,7 +45,7 @@ func uuids(*place) (settings, check, open) {
 	}
 	return settings{"version": set}, nil, func(_ context.Context, p *place) (kind.Minter, error) {
 		g := uuid.NewGenWithOptions(uuid.WithEpochFunc(p.Clock.Wall))
-		return plain{kind.Wide, new(sync.Mutex), func(into *kind.Batch) error {
+		return plain(kind.Wide, new(sync.Mutex), func(into *kind.Batch) error {
 			room, err := into.GrowWides(1)
 			if err != nil {
 				return err
@@ -65,7 +53,7 @@ func uuids(*place) (settings, check, open) {
 			id, err := next(g)
 			room[0] = snowfence.WideID(id)
 			return err
-		}}, nil
+		}), nil
 	}
 }
 
@@ -78,9 +66,9 @@ func ulids(*place) (settings, check, open) {
 	}
 }
 
-func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) plain {
+func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) minter {
 	var last ulid.ULID
-	return plain{kind.Text, new(sync.Mutex), func(into *kind.Batch) error {
+	return plain(kind.Text, new(sync.Mutex), func(into *kind.Batch) error {
 		ms := max(last.Time(), ulid.Timestamp(clock.Wall()))
 		id, err := ulid.New(ms, random)
 		if errors.Is(err, ulid.ErrMonotonicOverflow) {
@@ -90,7 +78,7 @@ func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) plain {
 			last, err = id, into.AppendText([]byte(id.String()))
 		}
 		return err
-	}}
+	})
 }
 
 // ObjectIDs are MongoDB's: the time in s, five bytes that package bson draws at random for the
@@ -106,7 +94,7 @@ type ObjectIDs struct {
 func objectIDs(*place) (settings, check, open) {
 	return nil, nil, func(_ context.Context, p *place) (kind.Minter, error) {
 		all := cmp.Or(p.config.ObjectIDs, new(ObjectIDs))
-		return plain{kind.Text, &all.mu, func(into *kind.Batch) error { return all.add(p.Clock.Wall(), into) }}, nil
+		return plain(kind.Text, &all.mu, func(into *kind.Batch) error { return all.add(p.Clock.Wall(), into) }), nil
 	}
 }
 

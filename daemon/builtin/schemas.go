@@ -33,19 +33,11 @@ func leafSegment(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		m, err := segmentsOf(ctx, p, source, own)
-		return leafRow{m, source}, err
+		m, err := foreign(ctx, p, source, own)
+		m.caps.Row = source.Row
+		return m, err
 	}
 }
-
-// leafRow is a minter that shows its row.
-type leafRow struct {
-	whole
-	source *leafalloc.Source
-}
-
-// Row reads the row.
-func (m leafRow) Row(ctx context.Context) (leafalloc.Row, error) { return m.source.Row(ctx) }
 
 // tinyID counts on a row of tiny_id_info.
 func tinyID(p *place) (settings, check, open) {
@@ -61,7 +53,7 @@ func tinyID(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		return segmentsOf(ctx, p, source, own)
+		return foreign(ctx, p, source, own)
 	}
 }
 
@@ -81,10 +73,11 @@ type stepped interface {
 	Step() int64
 }
 
-func segmentsOf(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (whole, error) {
+// foreign returns the minter of segments that another system's table counts.
+func foreign(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (minter, error) {
 	own.Config, own.Step = p.Config, s.Step()
 	segments, err := counter.NewSegments(ctx, p.source(s), own)
-	return whole{numbers{segments, p}, segments, s.Step}, err
+	return segmented(p, segments, s.Step), err
 }
 
 // tickets64 draws from ticket servers.
@@ -102,28 +95,29 @@ func tickets64(p *place) (settings, check, open) {
 		if err != nil {
 			return nil, err
 		}
-		return scattered{ticketsOf(p, source)}, nil
+		m := ticketsOf(p, source)
+		m.mint, m.caps.Most = sorted(m.mint), mostTickets(p.MaxWait)
+		return m, nil
 	}
 }
 
-// scattered are the tickets of several servers. One call draws them in no order.
-type scattered struct{ numbers }
-
-// Mint sorts them: the ids of one answer increase.
-func (m scattered) Mint(ctx context.Context, n int, into *kind.Batch) error {
-	had := into.Len()
-	if err := m.numbers.Mint(ctx, n, into); err != nil {
-		return err
+// sorted mints the tickets of several servers, which one call draws in no order. The ids of one answer increase.
+func sorted(draw mint) mint {
+	return func(ctx context.Context, n int, into *kind.Batch) error {
+		had := into.Len()
+		if err := draw(ctx, n, into); err != nil {
+			return err
+		}
+		slices.Sort(into.Numbers()[had:])
+		return nil
 	}
-	slices.Sort(into.Numbers()[had:])
-	return nil
 }
 
-// Most is how many one call may ask for: as many as one server with a slow disk gives within
+// mostTickets is how many tickets one call may ask for: as many as one server with a slow disk gives within
 // max-wait. A call for more would fail, and its tickets would be gaps.
-func (m scattered) Most() int {
+func mostTickets(maxWait time.Duration) int {
 	const slow = 10 * time.Millisecond // a flush of the table and one of the binlog
-	return int(max(1, cmp.Or(m.place.MaxWait, time.Second)/slow))
+	return int(max(1, cmp.Or(maxWait, time.Second)/slow))
 }
 
 // redisDated counts on a Redis key for each date.
@@ -150,8 +144,8 @@ func redisDated(p *place) (settings, check, open) {
 	}
 }
 
-func ticketsOf(p *place, s counter.Source) numbers {
-	return numbers{counter.NewTickets(p.source(s), p.Config), p}
+func ticketsOf(p *place, s counter.Source) minter {
+	return counted(p, counter.NewTickets(p.source(s), p.Config))
 }
 
 // commands sends commands to the engine behind a store and its decorators.

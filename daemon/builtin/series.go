@@ -168,6 +168,9 @@ func unavailable(ctx context.Context, err error) error {
 // Form is [kind.Text].
 func (*Series) Form() kind.Form { return kind.Text }
 
+// Caps implements [kind.Capable].
+func (s *Series) Caps() kind.Caps { return kind.Caps{Series: s} }
+
 // Mint returns [ErrReserve].
 func (*Series) Mint(context.Context, int, *kind.Batch) error { return ErrReserve }
 

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence/counter/series"
 	"snowfence.example/snowfence/counter/tinyid"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 )
 
@@ -36,7 +37,7 @@ func Schemas(settings config.Config, all bool) ([]Schema, error) {
 	}
 	need := func(k entry, url string) error {
 		if k.tables != nil {
-			add(url, k.tables(openstore.Name(url) == "mysql")...)
+			add(url, k.tables(engine.Name(url) == "mysql")...)
 			return nil
 		}
 		registers, err := openstore.Schema(url)
@@ -47,8 +48,8 @@ func Schemas(settings config.Config, all bool) ([]Schema, error) {
 		if err := need(entry{}, settings.Store); err != nil {
 			return nil, err
 		}
-		if k := find("series"); slices.Contains(k.databases, openstore.Name(settings.Store)) {
-			add(settings.Store, k.tables(openstore.Name(settings.Store) == "mysql")...)
+		if k := find("series"); slices.Contains(k.databases, engine.Name(settings.Store)) {
+			add(settings.Store, k.tables(engine.Name(settings.Store) == "mysql")...)
 		}
 	}
 	for _, name := range settings.Names() {

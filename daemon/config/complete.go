@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // Complete returns the configuration with a value for all that was left to its default,
 // or an error with an [Error] for each thing that is wrong. What is complete comes back
-// as it is. Kinds are the kinds of generator that the program has beside its own.
+// as it is. Kinds are the kinds of generator that the program has.
 func (c Config) Complete(kinds ...string) (Config, error) {
 	v := &completion{Config: c, kinds: kinds}
 	v.Generators = maps.Clone(c.Generators)
@@ -32,7 +32,6 @@ func (c Config) Complete(kinds ...string) (Config, error) {
 	}
 	v.aliases()
 	v.together()
-	v.ThriftGenerator = cmp.Or(v.ThriftGenerator, DefaultGenerator)
 	if _, ok := v.Generators[v.ThriftGenerator]; !ok && v.ThriftGenerator != DefaultGenerator {
 		v.fault(keyThriftGen, v.ThriftGenerator, "must be one of the generators: %s", strings.Join(v.Names(), ", "))
 	}
@@ -82,27 +81,20 @@ func (c Config) StoreFault(generator, reason string) error {
 	return c.Fault(join(generatorSection, generator, keyStore), strings.Join(g.Stores, ","), reason)
 }
 
-// CheckStores returns an [*Error] for each store whose URL names a file, such as a
-// certificate, that can't be used. It opens nothing else. A wrong URL is not its concern.
-func (c Config) CheckStores() error {
-	return c.eachStore(func(url string) error {
-		if openstore.Check(url) != nil {
-			return nil //nolint:nilerr // Complete says so
-		}
-		return openstore.CheckFiles(url)
-	})
-}
-
-// eachStore joins what check has to say of the URLs, at their keys.
-func (c Config) eachStore(check func(url string) error) error {
-	urls := map[string]string{keyStore: c.Store}
+// CheckStores joins what check says of the URL of each store, at the store's key: a *[engine.URLError] becomes an
+// [*Error]. Check knows the engines, such as package openstore does: this package links none of them.
+func (c Config) CheckStores(check func(url string) error) error {
+	urls := map[string]string{}
+	if c.Store != "" {
+		urls[keyStore] = c.Store
+	}
 	for name, url := range c.Stores {
 		urls[join(storeSection, name)] = url
 	}
 	var faults []error
 	for path, url := range urls {
 		err := check(url)
-		if bad := new(openstore.URLError); errors.As(err, &bad) {
+		if bad := new(engine.URLError); errors.As(err, &bad) {
 			err = c.Fault(path, url, bad.Reason)
 		}
 		faults = append(faults, err)
@@ -124,7 +116,6 @@ func (c Config) StoresOf(g Generator) []string {
 }
 
 func (v *completion) common() {
-	v.Namespace = cmp.Or(v.Namespace, "default")
 	if v.anyLayout = v.Layout.IsZero(); v.anyLayout {
 		v.Layout = snowfence.DefaultLayout()
 	}
@@ -136,20 +127,15 @@ func (v *completion) common() {
 	default:
 		v.Store = "file:" + filepath.Join(v.Data, "store")
 	}
-	v.faults = append(v.faults, v.eachStore(func(url string) error {
-		if url == "" && v.Data == "" {
-			return nil // said above
-		}
-		return openstore.Check(url)
-	}))
-	v.complete("", configKeys(&v.Config))
+	v.faults = append(v.faults, v.CheckStores(engine.Check))
+	v.complete("", configKeys(), &v.Config)
 }
 
 // complete completes the value of each key below a path.
-func (v *completion) complete(path string, entries []entry) {
-	for _, e := range entries {
-		if err := e.complete(); err != nil {
-			v.fault(path+e.Path, e.show(), "%v", err)
+func (v *completion) complete(path string, keys []field, of any) {
+	for _, f := range keys {
+		if err := f.complete(of); err != nil {
+			v.fault(path+f.Path, f.show(of), "%v", err)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // what is written by hand starts from [Default] and ends with [Config.Complete].
 type Config struct {
 	// Store is the URL of the store. Empty means the file store in Data's folder "store".
-	Store string
+	Store string `key:"store" flag:"store" help:"URL of the store, or a name in stores: ENGINES; mem:// is for a trial; ${NAME} stands for a variable"`
 
 	// Stores are further stores, and databases that hold the tables of other systems: URLs by
 	// the names that generators give them.
@@ -20,50 +20,50 @@ type Config struct {
 
 	// Namespace and Layout are used by every generator that names none of its
 	// own. Empty and zero mean "default" and [snowfence.DefaultLayout].
-	Namespace string
-	Layout    snowfence.Layout
+	Namespace string           `key:"namespace" flag:"namespace" default:"default" help:"space of unique ids that generators use unless they name their own"`
+	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"`
 
 	// Data is the directory that the program may write to, needed unless Store is set.
-	Data string
+	Data string `key:"data" flag:"data" path:"true" help:"directory that the program may write to"`
 
 	// StoreMustExist refuses to make a store, a namespace or a counter that is not there: it was emptied or
 	// mistyped, and would give ids a second time.
-	StoreMustExist bool
+	StoreMustExist bool `key:"store-must-exist" flag:"store-must-exist" help:"refuse to make a store, a namespace or a counter that is gone; see docs/restoring.md"`
 
 	// HTTP, RESP, GRPC and Thrift are the addresses of the fronts, as host:port. Empty means none.
 	// Without a token file of its own, Thrift is turned off by one, since its protocol has no tokens.
-	HTTP   string
-	RESP   string
-	GRPC   string
-	Thrift string
+	HTTP   string `key:"http" flag:"http" empty:"off" default:"127.0.0.1:7600" help:"address of the HTTP front as host:port; \"\" turns it off"`
+	RESP   string `key:"resp" flag:"resp" empty:"off" default:"127.0.0.1:7601" help:"address of the RESP front, for clients of Redis; \"\" turns it off"`
+	GRPC   string `key:"grpc" flag:"grpc" empty:"off" default:"127.0.0.1:7602" help:"address of the gRPC front; \"\" turns it off"`
+	Thrift string `key:"thrift" flag:"thrift" empty:"off" default:"127.0.0.1:7609" help:"address of the Thrift front, for clients of Twitter's Snowflake; \"\" turns it off"`
 
 	// ThriftGenerator is the generator whose ids the Thrift front mints, since its protocol names none.
 	// Empty means [DefaultGenerator], which need not be there: clients then get an error.
-	ThriftGenerator string
+	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, whose protocol names none"`
 
 	// Admin is the address of a listener for metrics and for pages that show what is in the store.
 	// Empty means that the HTTP front has them.
-	Admin string
+	Admin string `key:"admin" empty:"off" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`
 
 	// Health is the address of a listener that answers /livez and /readyz alone, by plain HTTP and without a
 	// token. Other hosts may reach it. Empty means none.
-	Health string
+	Health string `key:"health" empty:"off" help:"address of a listener that answers /livez and /readyz alone, without TLS and a token; other hosts may reach it"`
 
 	// Hosts are further host names by which browsers may reach a loopback
 	// address without a token, such as that of a proxy on the same host.
-	Hosts []string
+	Hosts []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	// Insecure allows addresses beyond loopback without TLS and a token.
-	Insecure bool
+	Insecure bool `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`
 
 	// TLS makes the listeners speak TLS. Zero means that they do not.
-	TLS TLS
+	TLS TLS `key:"tls"`
 
 	// TokenFile has the tokens that clients must show, see package token. Empty means that none is asked for.
-	TokenFile string
+	TokenFile string `key:"token-file" path:"true" help:"file of the tokens that clients must show one of; 'snowfence token' makes them"`
 
-	Log    Log
-	Limits Limits
+	Log    Log    `key:"log"`
+	Limits Limits `key:"limits"`
 
 	// Generators are the named sources of ids. None means one, "default", with the defaults.
 	Generators map[string]Generator
@@ -77,35 +77,35 @@ type Config struct {
 // TLS names the files of a certificate chain and its private key, and of the authorities that
 // clients' certificates must come from, all PEM. Without authorities clients need no certificate.
 type TLS struct {
-	Certificate string
-	Key         string
-	ClientCA    string
+	Certificate string `key:"certificate" path:"true" help:"file of the certificate chain, PEM"`
+	Key         string `key:"key" path:"true" help:"file of the private key, PEM"`
+	ClientCA    string `key:"client-ca" path:"true" help:"file of the authorities that certificates of clients must come from, PEM; clients then need one"`
 }
 
 // Log says what is logged and how.
 type Log struct {
 	// Level is the least level that is logged. Zero is info.
-	Level slog.Level
+	Level slog.Level `key:"level" flag:"log-level" help:"least level that is logged: debug, info, warn or error"`
 	// Format is "text" or "json". Empty means text.
-	Format string
+	Format string `key:"format" flag:"log-format" words:"text,json" help:"how the log is written: text or json"`
 }
 
-// Limits bound what one client can cause. Zero means the default beside each.
+// Limits bound what one client can cause. Zero means the default.
 type Limits struct {
-	Batch        int           // most ids of one request; 10,000
-	Body         int           // most bytes of a request's body; 4 KiB
-	Header       int           // most bytes of a request's header; 16 KiB
-	ReadTimeout  time.Duration // to read a request; 10 s
-	WriteTimeout time.Duration // to mint and write an answer; 30 s
-	IdleTimeout  time.Duration // between two requests of a connection of HTTP or gRPC; 2 min
-	Session      time.Duration // between two requests of a connection of RESP or Thrift; see [Limits.Idle]
-	Linger       time.Duration // for which the program goes on serving, not ready, before it ends; 0
-	Drain        time.Duration // for requests under way when the program ends; 10 s
+	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request"`
+	Body         int           `key:"body" unit:"bytes" default:"4096" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
+	Header       int           `key:"header" unit:"bytes" default:"16384" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
+	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
+	WriteTimeout time.Duration `key:"write-timeout" default:"30s" min:"100ms" max:"10m" help:"longest time to mint and write an answer"`
+	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of a connection of HTTP or gRPC"`
+	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"` // see [Limits.Idle]
+	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"`
+	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
-	Memory             int // most bytes of the whole program; 512 MiB
-	Connections        int // most open connections of all fronts; 10,000
-	AddressConnections int // most of them from one address; 0, no limit
-	AddressRate        int // most ids a second for one address; 0, no limit
+	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`
+	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
+	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
+	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
 }
 
 const (
@@ -143,72 +143,83 @@ type Generator struct {
 	// Kind is the kind of its ids. Empty means [KindSnowflake], or [KindWide] with a wide
 	// layout. Kinds that are not fenced have Aliases, Namespace, Stores and Settings; the fields below
 	// are not looked at.
-	Kind string
+	Kind string `key:"kind" kinds:"all" help:"kind of the ids"`
 
 	// Aliases are other names for requests, which need not be like names of generators. [AnyKey] is one for every
 	// key that is no name.
-	Aliases []string
+	Aliases []string `key:"aliases" kinds:"all" empty:"none" help:"other names, separated by commas, that requests may use; * is any other key of Leaf's path for snowflake ids"`
 
 	// Namespace is the space in which the ids are unique. Empty means the
 	// configuration's. Generators may share one: their ids differ all the same. Those of
 	// another layout need another namespace.
-	Namespace string
+	Namespace string `key:"namespace" kinds:"all" help:"space in which the ids are unique"`
 
 	// Stores names what the generator uses of [Config.Stores]: one, or for a kind that counts
 	// on several servers all of them. None means [Config.Store].
-	Stores []string
+	Stores []string `key:"store" kinds:"all" help:"which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"`
 
 	// Settings are those of a kind that is not fenced, as texts.
 	Settings map[string]string
 
+	// Preset is what Layout and Policy began as, for display. Setting it changes nothing.
+	Preset string `key:"preset" help:"preset that the layout and the policy are taken from"`
+
 	// Layout is the layout of the ids. Zero means the configuration's, or uuid8 for a wide
 	// generator if that is not wide.
-	Layout snowfence.Layout
+	Layout snowfence.Layout `key:"layout" help:"layout of the ids, a preset's name or a text form"`
 
 	// AnyLayout is set by [Config.Complete] for kind snowflake when no layout is given: a namespace
 	// that exists keeps its own, and Layout is that of a new one.
 	AnyLayout bool
 
-	// Preset is what Layout and Policy began as, for display. Setting it changes nothing.
-	Preset string
-
-	// Policy is what to do when time and demand do not agree.
-	Policy snowfence.Policy
-
 	// Window is how far ahead of its use a lease is taken. Zero means 60 s for
 	// a worker id from the pool and 5 s for a pinned one.
-	Window time.Duration
+	Window time.Duration `key:"window" help:"how far ahead of its use a lease is taken, from 50ms to 744h"`
 
 	// ClaimWait is how long to wait for a free worker id. Zero means the window
 	// and the policy's MaxRollback together.
-	ClaimWait time.Duration
+	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`
 
 	// Standby waits for the worker id for as long as another process has it. It is for layouts
 	// without worker bits, where one process at a time gives ids.
-	Standby bool
+	Standby bool `key:"standby" help:"wait for as long as another process gives the ids, with a layout without worker bits"`
 
 	// Journal keeps the term in the directory "journal" below Data, so that a restart on this host
 	// can go on with it: [JournalOn], [JournalOff], or [JournalAuto], which empty means.
-	Journal string
+	Journal string `key:"journal" words:"auto,true,false" help:"keep the term on this host's disk, so that a restart goes on with it: true, false, or auto, which means beside a store that can lose writes"`
 
 	// JournalAcrossReboots resumes what was kept before the host was last started,
 	// too. It must stay off where a host may be started from an image of its disk
 	// that is younger than the window.
-	JournalAcrossReboots bool
+	JournalAcrossReboots bool `key:"journal-across-reboots" help:"go on with it after a restart of the host, too; not where hosts are started from images of disks"`
 
 	// Worker pins the worker id: its number within Datacenter, or else the whole number
 	// that the datacenter and worker bits make. Nil means any free one.
-	Worker *int64
+	Worker *int64 `key:"worker" help:"the one worker id that this generator uses"`
 
 	// Workers restricts the generator to a range of worker numbers. Nil means no restriction.
-	Workers *fence.WorkerRange
+	Workers *fence.WorkerRange `key:"workers" help:"the range of worker ids that this generator uses, such as 32-1023"`
 
 	// Datacenter restricts the worker ids to those of one. Nil means no restriction.
-	Datacenter *int64
+	Datacenter *int64 `key:"datacenter" help:"the datacenter whose worker ids this generator uses"`
 
 	// Datacenters are those that the store may issue, where several stores
 	// share the namespace. None means what the store's record says.
-	Datacenters []int64
+	Datacenters []int64 `key:"datacenters" empty:"none" help:"the datacenters, separated by commas, that the store may issue where several stores share the namespace"`
+
+	// Policy is what to do when time and demand do not agree.
+	Policy snowfence.Policy `key:"policy"`
+
+	filled *filled // by [Config.Complete]
+}
+
+// policyKeys is [snowfence.Policy] with the keys of its fields.
+type policyKeys struct {
+	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before no ids are issued; 1ns allows no step"`
+	MaxBurst      time.Duration           `key:"max-burst" none:"1ns" help:"how far ahead of the clock a burst may stamp; 1ns never"`
+	MaxWait       time.Duration           `key:"max-wait" none:"1ns" help:"how long a request may wait for the next tick or the clock"`
+	WallEveryCall bool                    `key:"wall-every-call" help:"read the wall clock at every call, as older generators do"`
+	Start         snowfence.SequenceStart `key:"sequence-start" help:"where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"`
 }
 
 // When a generator keeps a journal. A restart of the process goes on with it while the store is away, and
@@ -225,12 +236,11 @@ const DefaultGenerator = "default"
 
 // Default returns the configuration in which nothing is set, without a Data directory.
 func Default() Config {
-	c := Config{
-		Namespace: "default",
-		HTTP:      "127.0.0.1:7600", RESP: "127.0.0.1:7601", GRPC: "127.0.0.1:7602", Thrift: "127.0.0.1:7609",
-	}
-	for _, e := range configKeys(&c) {
-		_ = e.complete() // a default is in its range
+	var c Config
+	for _, k := range configKeys() {
+		if k.fallback != "" {
+			_ = k.set(&c, k.fallback) // a default is in its range
+		}
 	}
 	return c
 }

@@ -3,8 +3,9 @@
 //
 // A setting is a key and a text, from one of four places. Each place overrides
 // the ones after it: a flag of serve, an environment variable, the YAML file,
-// the default. One table ([Keys]) lists every key once, and everything else
-// follows from it mechanically:
+// the default. The tags of [Config] and [Generator] have every key once, with its
+// default, its limits and its help; one walk over them serves each place, the
+// flags' help, what is printed and the page of the documentation:
 //
 //	generators.orders.claim-wait             the key, nested in the YAML file
 //	SNOWFENCE_GENERATORS_ORDERS_CLAIM_WAIT   its environment variable
@@ -22,5 +23,6 @@
 // in errors nor in what [Config.Values] returns.
 //
 // The package reads the configuration file and nothing else: the environment is
-// handed in.
+// handed in, and so is the check of stores' URLs by their engines, which this
+// package does not link.
 package config

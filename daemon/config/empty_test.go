@@ -24,8 +24,8 @@ generators: {x: {kind: ticket, store: a, namespace: n, settings: {name: ""}}}
 		const want = "is empty: give a value or leave it out"
 		names := strings.Split(key, ".")
 		file := strings.Join(names, ": {") + `: ""` + strings.Repeat("}", len(names)-1)
-		_, inFile := Load(Sources{File: write(t, file), Environ: []string{"HOME=/h"}, Kinds: []string{"ticket"}})
-		_, inVariable := Load(Sources{File: write(t, whole), Environ: []string{"HOME=/h", environmentName(key) + "="}, Kinds: []string{"ticket"}})
+		_, inFile := read(Sources{File: write(t, file), Environ: []string{"HOME=/h"}, Kinds: []string{"ticket"}})
+		_, inVariable := read(Sources{File: write(t, whole), Environ: []string{"HOME=/h", environmentName(key) + "="}, Kinds: []string{"ticket"}})
 		for source, err := range map[string]error{"snowfence.yaml:1:": inFile, "$" + environmentName(key): inVariable} {
 			if err == nil || !strings.Contains(err.Error(), source) || !strings.Contains(err.Error(), key+": "+want) {
 				t.Errorf("%s: %v, want %q of %s", key, err, want, source)
@@ -37,7 +37,7 @@ generators: {x: {kind: ticket, store: a, namespace: n, settings: {name: ""}}}
 		{Environ: []string{"SNOWFENCE_CONFIG="}}, {File: write(t, "generators: {x: {kind: ticket, store: []}}")},
 	} {
 		sources.Environ, sources.Kinds = append(sources.Environ, "HOME=/h"), []string{"ticket"}
-		if _, err := Load(sources); err == nil || !strings.Contains(err.Error(), "is empty") {
+		if _, err := read(sources); err == nil || !strings.Contains(err.Error(), "is empty") {
 			t.Errorf("%+v: %v", sources, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestOutOfRangeLimitIsShownAsWritten(t *testing.T) {
 		"batch: 100000000000": `"100000000000": must be from 1 to 1000000`, "body: 1e9": `"1e9": must be`, "body: 99999TiB": `"99999TiB": must be`,
 		"drain: 90000s": `"90000s": must be from 1ms to 10m0s`, "address-rate: 100000000000": `"100000000000": must be`,
 	} {
-		if _, err := Load(Sources{File: write(t, "limits: {"+written+"}"), Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(Sources{File: write(t, "limits: {"+written+"}"), Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", written, err, want)
 		}
 	}

@@ -1,16 +1,11 @@
 package config
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"net/url"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -28,7 +23,7 @@ const (
 // service named snowfence, so refusing them would keep the program from starting.
 func (s *settings) readEnvironment(environ []string) {
 	keys := map[string]string{} // path of a configuration's key, by variable
-	for _, e := range configKeys(new(Config)) {
+	for _, e := range configKeys() {
 		keys[e.Environment()] = e.Path
 	}
 	var unknown []string
@@ -132,7 +127,7 @@ func generatorPath(variable string) (path string, ok bool) {
 	if name, key, ok := strings.Cut(rest, "_"+strings.ToUpper(settingSection)+"_"); ok && name != "" && key != "" {
 		return join(generatorSection, pathName(name), settingSection, pathName(key)), true
 	}
-	for _, e := range generatorKeys(new(Generator)) {
+	for _, e := range generatorKeys() {
 		suffix := strings.TrimPrefix(e.Environment(), EnvironmentPrefix)
 		if name, ok := strings.CutSuffix(rest, "_"+suffix); ok && name != "" {
 			return join(generatorSection, pathName(name), e.Path), true
@@ -170,61 +165,7 @@ func (c Config) Variable(name string) (value string, set bool) {
 	return "", false
 }
 
-// variable is ${NAME} in the URL of a store.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
-// in the configuration or on a command line. They are escaped, so a password may hold
-// any characters, but in the URL of a folder, which knows no escapes; that may begin with ~/, too. A
-// variable that is not set or empty is an error. The URL with a word in its place is returned beside it.
+// Expand is [engine.Expand] with the variables of an environment.
 func Expand(storeURL string, environ []string) (string, error) {
-	_, folder := cutFile(storeURL)
-	var unset, broken []string
-	placeholder := "unset" // so that what else is wrong with the URL is found, too
-	if folder {
-		placeholder = "/unset"
-	}
-	expanded := variable.ReplaceAllStringFunc(storeURL, func(reference string) string {
-		name := variable.FindStringSubmatch(reference)[1]
-		value := lookup(environ, name)
-		switch {
-		case value == "":
-			unset = append(unset, name)
-			return placeholder
-		case strings.ContainsFunc(value, unicode.IsControl):
-			broken = append(broken, name)
-			return placeholder
-		case folder:
-			return value
-		}
-		return strings.ReplaceAll(url.QueryEscape(value), "+", "%20")
-	})
-	switch {
-	case len(unset) > 0:
-		return expanded, fmt.Errorf("variable %s is not set or empty", strings.Join(unset, ", "))
-	case len(broken) > 0:
-		return expanded, fmt.Errorf("variable %s has a line break or another control character in it", strings.Join(broken, ", "))
-	case folder:
-		path, _ := cutFile(expanded)
-		written, _ := cutFile(storeURL)
-		if first := variable.FindStringIndex(written); first != nil && first[0] == 0 && !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
-			return expanded, errors.New("the variable in front must hold a path that begins with / or ~/, and no quotes around it")
-		}
-		path, err := expandHome(path, environ)
-		return "file:" + path, err
-	}
-	return expanded, nil
-}
-
-// expandHome puts the home directory in place of a ~ that begins a path, as a shell does where nothing quotes it.
-func expandHome(path string, environ []string) (string, error) {
-	rest, ok := strings.CutPrefix(path, "~/")
-	if !ok {
-		return path, nil
-	}
-	home := lookup(environ, "HOME")
-	if !filepath.IsAbs(home) {
-		return path, errors.New("begins with ~/, and variable HOME is no absolute path: write the whole path")
-	}
-	return filepath.Join(home, rest), nil
+	return engine.Expand(storeURL, func(name string) string { return lookup(environ, name) })
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 func TestVariablesOfTheStoreURLAreReplacedAndEscaped(t *testing.T) {
@@ -18,14 +18,14 @@ func TestVariablesOfTheStoreURLAreReplacedAndEscaped(t *testing.T) {
 		if got, err := Expand(url, environ); err != nil || got != want {
 			t.Errorf("%s: %s (%v), want %s", url, got, err, want)
 		}
-		if got := openstore.Redact(want); strings.Contains(got, "p%2Fw") {
+		if got := engine.Redact(want); strings.Contains(got, "p%2Fw") {
 			t.Errorf("%s: shows the password: %s", url, got)
 		}
 	}
 }
 
 func TestVariableThatIsNotSetIsAFaultOfTheStore(t *testing.T) {
-	_, err := Load(Sources{
+	_, err := read(Sources{
 		Environ: []string{"HOME=/tmp", "SET=1"},
 		Flags:   map[string]string{"store": "mem://${NOT_SET}${SET}"},
 	})

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/text"
@@ -44,7 +45,7 @@ func (v *completion) generator(name string, g Generator) Generator {
 		v.foreignKind(path, g)
 		return g
 	}
-	v.complete(path+".", generatorKeys(&g))
+	v.complete(path+".", generatorKeys(), &g)
 	if len(g.Stores) > 1 {
 		v.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
@@ -81,14 +82,31 @@ func (v *completion) generator(name string, g Generator) Generator {
 	if !v.workers(path, g) {
 		return g
 	}
-	complete, err := g.Fence().Complete()
-	if err != nil {
-		v.blame(path, err)
+	given := g.Fence()
+	if g.filled == nil || !reflect.DeepEqual(g.filled.given, given) { // else it was judged before
+		complete, err := given.Complete()
+		if err != nil {
+			v.blame(path, err)
+			return g
+		}
+		g.filled = &filled{given, complete}
+	}
+	return g
+}
+
+// filled is a generator's fence as it was given, and with the defaults that package fence filled in.
+type filled struct{ given, complete fence.Config }
+
+// InEffect returns the generator of a complete configuration with the defaults of its window, claim-wait and
+// policy. Where the namespace's own layout decides, they are those of the default layout.
+func (g Generator) InEffect() Generator {
+	if g.filled == nil {
 		return g
 	}
-	g.Window, g.Policy = complete.Window, g.Policy.WithDefaults(g.Layout)
+	c := g.filled.complete
+	g.Window, g.Policy = c.Window, c.Policy
 	if !g.Standby {
-		g.ClaimWait = complete.ClaimWait
+		g.ClaimWait = c.ClaimWait
 	}
 	return g
 }
@@ -98,8 +116,8 @@ func (v *completion) generator(name string, g Generator) Generator {
 func (c Config) CheckWindows() error {
 	v := &completion{Config: c}
 	for _, name := range c.Names() {
-		if g := c.Generators[name]; g.Fenced() {
-			if err := g.Fence().Outlasts(openstore.Loss(c.StoresOf(g)[0])); err != nil {
+		if g := c.Generators[name]; g.filled != nil {
+			if err := g.filled.complete.Outlasts(engine.Loss(c.StoresOf(g)[0])); err != nil {
 				v.blame(join(generatorSection, name), err)
 			}
 		}
@@ -120,19 +138,16 @@ func (v *completion) layoutFor(kind string) snowfence.Layout {
 	return v.Layout
 }
 
-// forEveryKind reports whether generators of every kind have a key.
-func forEveryKind(key string) bool {
-	return slices.Contains([]string{keyKind, keyAliases, keyNamespace, keyStore}, key)
-}
+// forEveryKind reports whether generators of every kind have the key.
+func (f field) forEveryKind() bool { return f.tag.Get("kinds") == "all" }
 
 // foreignKind judges a generator of a kind other than snowflake.
 func (v *completion) foreignKind(path string, g Generator) {
 	if !slices.Contains(v.kinds, g.Kind) {
-		known := append([]string{KindSnowflake, KindWide}, v.kinds...)
-		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(known, ", "))
+		v.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(v.kinds, ", "))
 	}
-	for _, e := range generatorKeys(new(Generator)) {
-		if forEveryKind(e.Path) {
+	for _, e := range generatorKeys() {
+		if e.forEveryKind() {
 			continue
 		}
 		if key := join(path, e.Path); v.origins[key] != (Origin{}) {
@@ -255,9 +270,6 @@ func (g Generator) Fence() fence.Config {
 	}
 	if g.AnyLayout {
 		c.Layout = snowfence.Layout{}
-		if c.Policy.MaxWait == snowfence.DefaultMaxWait {
-			c.Policy.MaxWait = 0 // the layout has a say in it
-		}
 	}
 	if number, ok := g.pinnedWorker(); ok {
 		c.Worker, c.Datacenter = &number, nil // the number holds the datacenter

@@ -20,7 +20,7 @@ func TestVariableInAURLIsShownByItsName(t *testing.T) {
 				t.Errorf("%s is shown as %s, want %s", url, got, want)
 			}
 		}
-		_, err := Load(Sources{File: file, Environ: []string{"PW=secret"}, Flags: map[string]string{"store": url + "?bogus=1"}})
+		_, err := read(Sources{File: file, Environ: []string{"PW=secret"}, Flags: map[string]string{"store": url + "?bogus=1"}})
 		if err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -35,7 +35,7 @@ func TestURLInAWrongPlaceHidesItsPassword(t *testing.T) {
 		"%[1]q: x\n%[1]q: x", "{[%q]: x}", "generators: {a: {kind: %q}}", "generators: {a: {preset: %q}}", "generators: {a: {aliases: %q}}", "limits: {batch: %q}",
 	} {
 		for _, url := range []string{"postgres://ids:hush/db", "etcd://u:p@h1,u:hush", "host=h password='a hush'"} {
-			if _, err := Load(Sources{File: write(t, fmt.Sprintf(content, url))}); err != nil && strings.Contains(err.Error(), "hush") {
+			if _, err := read(Sources{File: write(t, fmt.Sprintf(content, url))}); err != nil && strings.Contains(err.Error(), "hush") {
 				t.Errorf("%s: %v", content, err)
 			}
 		}
@@ -62,7 +62,7 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 		"generators":   {"generators:\n" + many.String(), "must be at most 10000"},
 		"much of them": {"a: &a {window: 1s, kind: snowflake, namespace: " + long[:1000] + "}\ngenerators: {" + strings.ReplaceAll(many.String()[:20000], "{}\n", "*a,\n") + "}", "with what its aliases stand for"},
 	} {
-		_, err := Load(Sources{File: write(t, test[0]), Environ: []string{"HOME=/home/someone"}})
+		_, err := read(Sources{File: write(t, test[0]), Environ: []string{"HOME=/home/someone"}})
 		if err == nil || !strings.Contains(err.Error(), test[1]) {
 			t.Errorf("%s: %.300v, want %q", name, err, test[1])
 			continue
@@ -111,7 +111,7 @@ func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 		"log: &a {level: info}\n<<: [*a]":               "write the keys themselves",
 		"store: @h":                                     "quoted",
 	} {
-		if _, err := Load(Sources{File: write(t, content)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(Sources{File: write(t, content)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", content, err, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"snowfence.example/snowfence"
 )
 
 // everything sets every key to something that is not its default.
@@ -106,9 +108,9 @@ func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
 
 // TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
 func TestVariablesLeadBackToOneKey(t *testing.T) {
-	suffix := func(e entry) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
-	for _, a := range generatorKeys(new(Generator)) {
-		for _, b := range generatorKeys(new(Generator)) {
+	suffix := func(e field) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
+	for _, a := range generatorKeys() {
+		for _, b := range generatorKeys() {
 			if a.Path != b.Path && strings.HasSuffix(suffix(a), suffix(b)) {
 				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
 			}
@@ -118,7 +120,7 @@ func TestVariablesLeadBackToOneKey(t *testing.T) {
 		if wrong := checkName(name); wrong != "" {
 			t.Errorf("%s: %s", name, wrong)
 		}
-		for _, e := range generatorKeys(new(Generator)) {
+		for _, e := range generatorKeys() {
 			want := join(generatorSection, name, e.Path)
 			if got, ok := generatorPath(environmentName(want)); !ok || got != want {
 				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
@@ -128,6 +130,14 @@ func TestVariablesLeadBackToOneKey(t *testing.T) {
 		if got, ok := generatorPath(environmentName(want)); !ok || got != want {
 			t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
 		}
+	}
+}
+
+// TestKeysOfAPolicyAreItsFields is about the struct that has the keys of a policy: it converts while both have the same fields.
+func TestKeysOfAPolicyAreItsFields(t *testing.T) {
+	p := snowfence.Policy{MaxBurst: 1, MaxWait: 2}
+	if k := policyKeys(p); k.MaxBurst != 1 || k.MaxWait != 2 {
+		t.Errorf("%+v is %+v", p, k)
 	}
 }
 

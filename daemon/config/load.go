@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -28,8 +28,12 @@ type Sources struct {
 	// stands for (see [Key]): {"http": ":7600"}.
 	Flags map[string]string
 
-	// Kinds are the kinds of generator that the program has beside its own.
+	// Kinds are the kinds of generator that the program has.
 	Kinds []string
+
+	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means that only the
+	// schemes are looked at.
+	CheckURL func(url string) error
 }
 
 // Load returns the configuration that the sources make, complete and valid.
@@ -56,6 +60,9 @@ func Load(sources Sources) (Config, error) {
 	c.environ = sources.Environ
 	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
 	c, err := c.Complete(sources.Kinds...)
+	if sources.CheckURL != nil {
+		err = Join(err, c.CheckStores(sources.CheckURL))
+	}
 	// What could not be read is at its default in c, so that other faults are found, too.
 	return c, Join(append(s.faults, err)...)
 }
@@ -114,8 +121,8 @@ func (s *settings) fault(origin Origin, key, value, reason string, args ...any) 
 
 // expand puts variables into the URL of a store, and the home directory into the path of a file. It returns false for
 // a path that can't be meant as it is written.
-func (s *settings) expand(key string, expand func(string, []string) (string, error), environ []string) bool {
-	expanded, err := expand(s.texts[key], environ)
+func (s *settings) expand(key string, expand func(string, func(string) string) (string, error), environ []string) bool {
+	expanded, err := expand(s.texts[key], func(name string) string { return lookup(environ, name) })
 	if !isStore(key) {
 		err = cmp.Or(err, storeurl.CheckFolder(expanded))
 	}
@@ -137,10 +144,10 @@ func (s *settings) anchor(environ []string) {
 		switch {
 		case isStore(key):
 			written := s.texts[key]
-			whole := s.expand(key, Expand, environ)
-			path, folder := cutFile(s.texts[key])
+			whole := s.expand(key, engine.Expand, environ)
+			path, folder := engine.Folder(s.texts[key])
 			if origin := s.origins[key]; !folder && origin.Source == FromFile {
-				s.texts[key], written = anchorFiles(s.texts[key], filepath.Dir(origin.Name)), anchorFiles(written, filepath.Dir(origin.Name))
+				s.texts[key], written = engine.AnchorFiles(s.texts[key], filepath.Dir(origin.Name)), engine.AnchorFiles(written, filepath.Dir(origin.Name))
 			}
 			if !folder {
 				s.written[s.texts[key]] = written
@@ -150,7 +157,7 @@ func (s *settings) anchor(environ []string) {
 			}
 			scheme, mustBeWhole = "file:", true
 		case isPath(key):
-			if !s.expand(key, expandHome, environ) {
+			if !s.expand(key, engine.ExpandHome, environ) {
 				continue
 			}
 		default:
@@ -179,35 +186,7 @@ func isStore(key string) bool { return key == keyStore || strings.HasPrefix(key,
 
 // isPath reports whether a key has the path of a file or folder.
 func isPath(key string) bool {
-	return slices.Contains([]string{keyData, KeyTokenFile, KeyCertificate, KeyPrivateKey, KeyClientCA}, key) ||
-		strings.HasSuffix(key, settingSection+"."+keyFile)
-}
-
-// urlFile is a file that the URL of a store names.
-var urlFile = regexp.MustCompile(`([?&](?:ca|cert|key|creds|nkey|(?:sentinel-)?password-file|token-file)=)([^&]+)`)
-
-// anchorFiles makes the relative paths in a store's URL whole.
-func anchorFiles(storeURL, folder string) string {
-	folder, err := filepath.Abs(folder)
-	if err != nil {
-		return storeURL
-	}
-	folder = strings.NewReplacer("+", "%20", "%2F", "/").Replace(url.QueryEscape(folder))
-	return urlFile.ReplaceAllStringFunc(storeURL, func(file string) string {
-		at := strings.IndexByte(file, '=') + 1
-		if path := file[at:]; strings.IndexByte("/~$", path[0]) >= 0 || strings.HasPrefix(strings.ToUpper(path), "%2F") {
-			return file
-		}
-		return file[:at] + folder + "/" + file[at:]
-	})
-}
-
-// cutFile returns the path of the URL of a folder.
-func cutFile(storeURL string) (path string, ok bool) {
-	if scheme, path, ok := strings.Cut(storeURL, ":"); ok && strings.EqualFold(scheme, "file") {
-		return path, true
-	}
-	return "", false
+	return fieldAt(key).tag.Get("path") != "" || strings.HasSuffix(key, settingSection+"."+keyFile)
 }
 
 // readStateDirectory takes the folder that systemd gives a unit, unless one is set. Of several it is the first.
@@ -222,7 +201,7 @@ func (s *settings) readStateDirectory(environ []string) {
 // readFlags takes the settings of flags.
 func (s *settings) readFlags(flags map[string]string) {
 	names := map[string]string{}
-	for _, e := range configKeys(new(Config)) {
+	for _, e := range configKeys() {
 		names[e.Path] = e.Flag
 	}
 	for _, path := range slices.Sorted(maps.Keys(flags)) {
@@ -239,7 +218,7 @@ func (s *settings) readFlags(flags map[string]string) {
 func (s *settings) config() Config {
 	c := Default()
 	c.warnings, c.origins, c.written, c.Generators = s.warnings, s.origins, s.written, map[string]Generator{}
-	s.apply(configKeys(&c), "")
+	s.apply(configKeys(), "", &c)
 	for path, url := range s.texts {
 		if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
 			if c.Stores == nil {
@@ -254,7 +233,7 @@ func (s *settings) config() Config {
 			continue
 		}
 		var g Generator
-		s.apply(generatorKeys(&g), path+".")
+		s.apply(generatorKeys(), path+".", &g)
 		for at, value := range s.texts {
 			if key, ok := strings.CutPrefix(at, join(path, settingSection, "")); ok {
 				if g.Settings == nil {
@@ -269,16 +248,28 @@ func (s *settings) config() Config {
 }
 
 // apply sets the keys below a prefix. From what can't be read nothing follows.
-func (s *settings) apply(keys []entry, prefix string) {
+func (s *settings) apply(keys []field, prefix string, of any) {
 	for _, e := range keys {
 		path := prefix + e.Path
 		if value, given := s.texts[path]; given {
-			if err := e.set(value); err != nil {
+			if err := e.apply(of, value); err != nil {
 				shown := display(path, value)
 				s.fault(s.origins[path], path, shown, "%s", hide(text.Message(err), value, shown))
 			}
 		}
 	}
+}
+
+// apply sets the field. A preset sets a generator's layout and policy, too.
+func (f field) apply(of any, value string) error {
+	if g, ok := of.(*Generator); ok && f.Path == keyPreset {
+		preset, err := snowfence.PresetByName(value)
+		if err != nil {
+			return err
+		}
+		g.Layout, g.Policy = preset.Layout, preset.Policy
+	}
+	return f.set(of, value)
 }
 
 // stateDirectory returns where a program without systemd keeps its state: what XDG says, which has it that a

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 )
 
@@ -24,11 +25,17 @@ func write(t testing.TB, content string) (path string) {
 	return path
 }
 
+// read loads sources, and has the engines read the URLs.
+func read(s Sources) (Config, error) {
+	s.CheckURL = openstore.Check
+	return Load(s)
+}
+
 // load loads sources that must be in order.
 func load(t testing.TB, s Sources) Config {
 	t.Helper()
 	s.Environ = append([]string{"HOME=/home/someone"}, s.Environ...)
-	c, err := Load(s)
+	c, err := read(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +62,7 @@ func TestNothingSetIsADaemonOnLoopbackWithOneGenerator(t *testing.T) {
 	if names := c.Names(); !slices.Equal(names, []string{"default"}) {
 		t.Fatalf("generators are %q, want default alone", names)
 	}
-	g := c.Generators["default"]
+	g := c.Generators["default"].InEffect()
 	if g.Namespace != "default" || !g.Layout.Equal(snowfence.DefaultLayout()) || g.Kind != KindSnowflake {
 		t.Errorf("the generator is %+v", g)
 	}
@@ -109,10 +116,10 @@ generators:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := c.Generators["plain"]; !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy.WithDefaults(g.Layout) {
+	if g := c.Generators["plain"].InEffect(); !g.Layout.Equal(preset.Layout) || g.Policy != preset.Policy.WithDefaults(g.Layout) {
 		t.Errorf("plain has layout %s and policy %+v", g.Layout, g.Policy)
 	}
-	mixed := c.Generators["mixed"]
+	mixed := c.Generators["mixed"].InEffect()
 	want := preset.Policy
 	want.MaxBurst = 20 * time.Millisecond
 	want = want.WithDefaults(mixed.Layout)
@@ -146,26 +153,26 @@ func TestStateDirectoryIsWhatTheEnvironmentSays(t *testing.T) {
 		{[]string{"HOME=/other", "HOME=/h"}, "/h/.local/state/snowfence"},
 		{nil, ""},
 	} {
-		if got, _ := Load(Sources{Environ: c.environ}); got.Data != c.want {
+		if got, _ := read(Sources{Environ: c.environ}); got.Data != c.want {
 			t.Errorf("%q: %q, want %q", c.environ, got.Data, c.want)
 		}
 	}
 	for _, directory := range []string{"rel", `"/q"`, "a:/b", "/var/lib/${X}", "/ids\n"} {
-		_, err := Load(Sources{Environ: []string{"HOME=/h", "STATE_DIRECTORY=" + directory}})
+		_, err := read(Sources{Environ: []string{"HOME=/h", "STATE_DIRECTORY=" + directory}})
 		if err == nil || !strings.Contains(err.Error(), "$STATE_DIRECTORY: data: ") {
 			t.Errorf("%q is taken: %v", directory, err)
 		}
-		if c, err := Load(Sources{Environ: []string{"STATE_DIRECTORY=" + directory}, Flags: map[string]string{"data": "/d"}}); err != nil || c.Data != "/d" {
+		if c, err := read(Sources{Environ: []string{"STATE_DIRECTORY=" + directory}, Flags: map[string]string{"data": "/d"}}); err != nil || c.Data != "/d" {
 			t.Errorf("%q stands in the way of --data: %q, %v", directory, c.Data, err)
 		}
 	}
 }
 
 func TestNoDirectoryIsNeededWithAStore(t *testing.T) {
-	if _, err := Load(Sources{}); err == nil || !strings.Contains(err.Error(), "set --data, $SNOWFENCE_DATA or store") {
+	if _, err := read(Sources{}); err == nil || !strings.Contains(err.Error(), "set --data, $SNOWFENCE_DATA or store") {
 		t.Errorf("without a directory: %v", err)
 	}
-	if _, err := Load(Sources{Environ: []string{"SNOWFENCE_STORE=mem:"}}); err != nil {
+	if _, err := read(Sources{Environ: []string{"SNOWFENCE_STORE=mem:"}}); err != nil {
 		t.Errorf("with a store: %v", err)
 	}
 }
@@ -302,7 +309,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"URL as a name", "stores: {'postgres://ids:secret@h/db': x}", nil, nil,
 			[]string{`%:1:10: stores.postgres://ids:xxxxx@h/db: "postgres://ids:xxxxx@h/db": must be at most 63 lower-case letters, digits and single hyphens between them, beginning with a letter`}},
 		{"a driver's own words", "stores: {a: 'host=h user=ids password=secret'}", nil, nil,
-			[]string{`%:1:13: stores.a: "host=h user=ids password=xxxxx": must begin with a scheme; supported are ` + openstore.Supported()}},
+			[]string{`%:1:13: stores.a: "host=h user=ids password=xxxxx": must begin with a scheme; supported are ` + engine.Supported()}},
 		{"variable of a further store", "stores: {a: 'mysql://u:${NONE}@h/d'}", nil, nil,
 			[]string{`%:1:13: stores.a: "mysql://u:xxxxx@h/d": variable NONE is not set or empty`}},
 		{"two fronts on one port", "http: 127.0.0.1:9\nresp: 0.0.0.0:9\ninsecure: true\n", nil, nil,
@@ -359,7 +366,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"two layouts in one namespace", "generators:\n  a: {layout: default}\n  b: {preset: leaf}\n", nil, nil,
 			[]string{`%:3:15: generators.b.layout: "ms41-worker10-seq12@2010-11-04T01:42:54.657Z": generator a has layout ms41-worker10-seq12@2026-01-01T00:00:00Z in the same namespace, default: a namespace has one layout, so give one of them a namespace of its own`}},
 		{"unknown kind", "generators: {a: {kind: uuid, window: 3s}}", nil, nil,
-			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are snowflake, wide, ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},
+			[]string{`%:1:24: generators.a.kind: "uuid": unknown kind; known are ticket`, `%:1:38: generators.a.window: is not for kind uuid`}},
 		{"setting of a kind that has none", "generators: {a: {settings: {step: 3}}}", nil, nil,
 			[]string{`%:1:35: generators.a.settings.step: "3": kind snowflake has no settings`}},
 		{"unknown engine, password hidden", "store: ftp://me:hunter2@host/0?password=hunter2", nil, nil,
@@ -378,7 +385,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(t, c.file)
-			_, err := Load(Sources{File: path, Environ: append(c.environ, "HOME=/h"), Flags: c.flags, Kinds: []string{"ticket"}})
+			_, err := read(Sources{File: path, Environ: append(c.environ, "HOME=/h"), Flags: c.flags, Kinds: []string{"ticket"}})
 			var want []string
 			for _, w := range c.want {
 				want = append(want, "config: "+strings.Replace(w, "%", path, 1))
@@ -393,7 +400,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 
 func TestFaultsStandInTheOrderOfTheirPlaces(t *testing.T) {
 	path := write(t, "log: {level: loud}\ngenerators:\n  c: {window: x}\n  a: {window: y, worker: z}\n  b: {settings: {q: 1, p: 2}}\nhtp: 1\n")
-	_, err := Load(Sources{File: path, Environ: []string{"HOME=/h", "SNOWFENCE_LIMITS_BATCH=0"}, Flags: map[string]string{"log.format": "xml"}})
+	_, err := read(Sources{File: path, Environ: []string{"HOME=/h", "SNOWFENCE_LIMITS_BATCH=0"}, Flags: map[string]string{"log.format": "xml"}})
 	var keys []string
 	for _, fault := range Faults(err) {
 		keys = append(keys, fault.Key)
@@ -430,7 +437,7 @@ func TestSizeIsWrittenInBytesOrInAUnit(t *testing.T) {
 }
 
 func TestWarningsAreThereBesideFaults(t *testing.T) {
-	c, err := Load(Sources{Environ: []string{"HOME=/h", "SNOWFENCE_HTPP=x", "SNOWFENCE_HTTP=y"}})
+	c, err := read(Sources{Environ: []string{"HOME=/h", "SNOWFENCE_HTPP=x", "SNOWFENCE_HTTP=y"}})
 	if err == nil || len(c.Warnings()) != 1 || !strings.Contains(c.Warnings()[0], "SNOWFENCE_HTPP") {
 		t.Errorf("error is %v, warnings are %q", err, c.Warnings())
 	}
@@ -459,7 +466,7 @@ func TestLayoutIsWarnedOfUnlessItHoldsForAYear(t *testing.T) {
 
 func TestSyntaxErrorNamesItsLine(t *testing.T) {
 	path := write(t, "http: x\n  log: {\n")
-	_, err := Load(Sources{File: path, Environ: []string{"HOME=/h"}})
+	_, err := read(Sources{File: path, Environ: []string{"HOME=/h"}})
 	var fault *Error
 	if !errors.As(err, &fault) || fault.Origin.Line == 0 || !strings.Contains(fault.Reason, "not YAML") {
 		t.Errorf("error is %v", err)
@@ -468,11 +475,11 @@ func TestSyntaxErrorNamesItsLine(t *testing.T) {
 
 func TestFileMustExistAndBeOfReasonableSize(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "none.yaml")
-	if _, err := Load(Sources{File: missing, Environ: []string{"HOME=/h"}}); err == nil || err.Error() != "config: "+missing+": open: no such file or directory" {
+	if _, err := read(Sources{File: missing, Environ: []string{"HOME=/h"}}); err == nil || err.Error() != "config: "+missing+": open: no such file or directory" {
 		t.Errorf("missing: %v", err)
 	}
 	large := write(t, strings.Repeat("#", maxFile+1))
-	if _, err := Load(Sources{File: large, Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := read(Sources{File: large, Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("large: %v", err)
 	}
 }
@@ -519,12 +526,26 @@ func TestAddressBeyondLoopbackNeedsTLSAndATokenOrInsecure(t *testing.T) {
 
 func TestWorkerIDIsPinnedInTheFencesNumbering(t *testing.T) {
 	c := load(t, Sources{File: write(t, "generators: {a: {preset: twitter, datacenter: 3, worker: 7}}")})
-	f := c.Generators["a"].Fence()
+	g := c.Generators["a"]
+	f := g.Fence()
 	if f.Worker == nil || *f.Worker != 3<<5|7 || f.Datacenter != nil {
 		t.Errorf("worker is %v, datacenter %v, want worker %d alone", f.Worker, f.Datacenter, 3<<5|7)
 	}
-	if f.Window != 5*time.Second {
-		t.Errorf("window is %s, want 5s for a pinned worker", f.Window)
+	if window := g.InEffect().Window; window != 5*time.Second {
+		t.Errorf("window is %s, want 5s for a pinned worker", window)
+	}
+}
+
+// TestDefaultIsLeftToTheFence is about a layout that only the namespace knows: its ticks have a say in how long a call waits.
+func TestDefaultIsLeftToTheFence(t *testing.T) {
+	for file, want := range map[string]time.Duration{"{}": 0, "generators: {default: {policy: {max-wait: 1s}}}": time.Second} {
+		g := load(t, Sources{File: write(t, file)}).Generators["default"]
+		if got := g.Fence().Policy.MaxWait; got != want {
+			t.Errorf("%s: the fence is told to wait %s, want %s", file, got, want)
+		}
+		if got := g.InEffect().Policy.MaxWait; got != time.Second {
+			t.Errorf("%s: %s is in effect, want 1s", file, got)
+		}
 	}
 }
 
@@ -559,7 +580,7 @@ func TestKeyInTheWrongPlaceIsNeverShown(t *testing.T) {
 		c.Generators = map[string]Generator{"settings": {Kind: "opaque", Settings: map[string]string{test.key: test.value}}}
 		want := test.value
 		if test.hidden {
-			want = openstore.Hidden
+			want = engine.Hidden
 		}
 		if v := shown(t, c, "generators.settings.settings."+test.key); v.Text != want {
 			t.Errorf("%s: %s is shown as %s", test.key, test.value, v.Text)
@@ -599,6 +620,26 @@ func TestCompleteTwiceIsCompleteOnce(t *testing.T) {
 	}
 	if got, want := twice.Values(), once.Values(); !slices.Equal(got, want) {
 		t.Errorf("values are\n%v\nwant\n%v", got, want)
+	}
+}
+
+// TestGeneratorIsJudgedAgainOnlyIfItChanged: the judgement of package fence is kept from one Complete to the next.
+func TestGeneratorIsJudgedAgainOnlyIfItChanged(t *testing.T) {
+	once := load(t, Sources{})
+	twice, err := once.Complete()
+	if err != nil || twice.Generators["default"].filled != once.Generators["default"].filled {
+		t.Errorf("an unchanged generator is judged again: %v", err)
+	}
+	g := twice.Generators["default"]
+	g.Window = time.Hour
+	twice.Generators["default"] = g
+	if again, err := twice.Complete(); err != nil || again.Generators["default"].InEffect().Window != time.Hour {
+		t.Errorf("a changed generator is not judged again: %v", err)
+	}
+	g.Window = 1
+	twice.Generators["default"] = g
+	if _, err := twice.Complete(); err == nil {
+		t.Error("a window of 1 ns is taken")
 	}
 }
 
@@ -649,7 +690,7 @@ generators:
 			t.Fatal(err)
 		}
 		for _, name := range []string{path, relative} {
-			c, _ := Load(Sources{File: name, Environ: []string{"HOME=/home/someone", "KEY=/etc/k.pem"}})
+			c, _ := read(Sources{File: name, Environ: []string{"HOME=/home/someone", "KEY=/etc/k.pem"}})
 			if got, text := c.Stores["tls"], strings.Replace(want["stores.tls"], "${KEY}", "%2Fetc%2Fk.pem", 1); got != text {
 				t.Errorf("%s read in %s: the store is %q, want %q", name, directory, got, text)
 			}
@@ -667,7 +708,7 @@ generators:
 		t.Errorf("flags: the store is %q, the data in %q", c.Store, c.Data)
 	}
 	for _, variable := range []string{"SNOWFENCE_STORE=file:ids", "SNOWFENCE_DATA=state", "SNOWFENCE_STORES_OTHER=file:./ids"} {
-		if _, err := Load(Sources{Environ: []string{"HOME=/home/someone", variable}}); err == nil || !strings.Contains(err.Error(), "must be an absolute path") {
+		if _, err := read(Sources{Environ: []string{"HOME=/home/someone", variable}}); err == nil || !strings.Contains(err.Error(), "must be an absolute path") {
 			t.Errorf("%s: %v", variable, err)
 		}
 	}

@@ -21,7 +21,7 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 			scheme = "file:"
 		}
 		for path, want := range map[string]string{"~/ids": "/home/me/ids", "/a/~/$5": "/a/~/$5", "${D}/ids": "/srv/ids", "${TILDE}": "/home/me/x"} {
-			c, err := Load(Sources{File: write(t, fmt.Sprintf(form, scheme+path)), Environ: environ, Kinds: []string{"opaque"}})
+			c, err := read(Sources{File: write(t, fmt.Sprintf(form, scheme+path)), Environ: environ, Kinds: []string{"opaque"}})
 			if strings.Contains(path, "{") && scheme == "" { // variables are for stores alone
 				if err == nil || !strings.Contains(err.Error(), "has ${…") {
 					t.Errorf("%s: %s: %v", key, path, err)
@@ -35,7 +35,7 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 			"${REL}", "${REL}/ids", "${QUOTED}", "${QUOTED}/ids", "${URL}", "x/${QUOTED}", `"/srv"`, "'/srv'/ids", `/srv/"ids"/a`, "%HOME%/ids", "/x/%DATA%",
 			"{{ .Values.path }}/ids", "<path>", "/srv/<name>/ids",
 		} {
-			_, err := Load(Sources{File: write(t, fmt.Sprintf(form, scheme+path)), Environ: environ, Kinds: []string{"opaque"}})
+			_, err := read(Sources{File: write(t, fmt.Sprintf(form, scheme+path)), Environ: environ, Kinds: []string{"opaque"}})
 			if err == nil || !strings.Contains(err.Error(), key+":") {
 				t.Errorf("%s: %q is taken: %v", key, path, err)
 			}
@@ -46,7 +46,7 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 		"postgres://me:${END}@h/d": "variable END has a line break", "postgres://me:$PASSWORD@h/d": "has $NAME…",
 		"redis://h/?prefix=~/x": "begins with ~", "nats://h/~ids": "begins with ~", "zookeeper://h/%0Aids": "no blank", "mysql://me@h/d?ca=~/ca.pem": "begins with ~",
 	} {
-		if _, err := Load(Sources{Environ: environ, Flags: map[string]string{"store": url}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := read(Sources{Environ: environ, Flags: map[string]string{"store": url}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}
 	}

@@ -1,11 +1,10 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,34 +15,202 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// place is where a setting stands in a configuration.
-type place struct {
-	// set reads a text. If it can't, it changes nothing and says what the text must be.
-	set func(s string) error
-	// show writes what is there as set reads it.
-	show func() string
-	// complete puts the default in the place of a zero, and returns an error for a
-	// value that is out of range. It holds for a [Config] that is written by hand, too.
-	complete func() error
-}
+// in returns the field's place in a *[Config] or *[Generator].
+func (f field) in(of any) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.index) }
 
-// field is a place of some type, where every value is complete.
-func field[V any](at *V, parse func(string) (V, error), write func(V) string) place {
-	set := func(s string) error {
-		v, err := parse(s)
-		if err == nil {
-			*at = v
-		}
+// set reads a text. If it can't, it changes nothing and says what the text must be.
+func (f field) set(of any, s string) error {
+	v, err := f.parse(s)
+	if err != nil {
 		return err
 	}
-	return place{set, func() string { return write(*at) }, func() error { return nil }}
+	f.in(of).Set(reflect.ValueOf(v).Convert(f.kind))
+	return nil
 }
 
-func verbatim(s string) string        { return s }
-func accept(s string) (string, error) { return s, nil }
-func str(at *string) place            { return field(at, accept, verbatim) }
-func layout(at *snowfence.Layout) place {
-	return field(at, ParseLayout, snowfence.Layout.String)
+// parse reads a text as a value of the field's type.
+func (f field) parse(s string) (any, error) {
+	switch f.kind {
+	case reflect.TypeFor[int](), reflect.TypeFor[time.Duration]():
+		return f.parseQuantity(s)
+	case reflect.TypeFor[bool]():
+		return s == "true", oneOf(s, []string{"true", "false"})
+	case reflect.TypeFor[[]string]():
+		return split(s), nil
+	case reflect.TypeFor[[]int64]():
+		return parseNumbers(s)
+	case reflect.TypeFor[*int64]():
+		n, err := parseNumber(s)
+		return &n, err
+	case reflect.TypeFor[*fence.WorkerRange]():
+		return parseWorkers(s)
+	case reflect.TypeFor[snowfence.Layout]():
+		return ParseLayout(s)
+	case reflect.TypeFor[slog.Level]():
+		i := slog.Level(slices.Index(LogLevels(), s))
+		return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
+	case reflect.TypeFor[snowfence.SequenceStart]():
+		return parseStart(s)
+	}
+	return s, nil
+}
+
+// show writes the value as set reads it.
+func (f field) show(of any) string {
+	switch v := f.in(of).Interface().(type) {
+	case int:
+		return f.quantity().write(int64(v))
+	case []string:
+		return strings.Join(v, ",")
+	case []int64:
+		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]")
+	case *int64:
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatInt(*v, 10)
+	case *fence.WorkerRange:
+		if v == nil {
+			return ""
+		}
+		return v.String()
+	case slog.Level:
+		return strings.ToLower(v.String())
+	case snowfence.SequenceStart:
+		if bounded(v.Rule) {
+			return fmt.Sprintf("%s:%d", v.Rule, v.Max)
+		}
+		return v.Rule.String()
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// complete puts the default in the place of a zero, unless zero means something, and returns an error for a value that
+// is out of range. It holds for a [Config] that is written by hand, too.
+func (f field) complete(of any) error {
+	words := f.words()
+	if v := f.in(of); v.IsZero() && f.tag.Get("empty") == "" {
+		if fallback := f.fallback; fallback != "" {
+			return f.set(of, fallback)
+		} else if len(words) > 0 {
+			v.SetString(words[0])
+		}
+	}
+	switch v := f.in(of); {
+	case len(words) > 0:
+		return oneOf(v.String(), words)
+	case v.CanInt() && f.tag.Get("max") != "":
+		return f.inRange(v.Int())
+	}
+	return nil
+}
+
+// words are what a field can be, the first being the default. None means any text.
+func (f field) words() []string { return split(f.tag.Get("words")) }
+
+// quantity is how a field's number is read and written.
+type quantity struct {
+	form  string
+	parse func(string) (int64, error)
+	write func(int64) string
+}
+
+func (f field) quantity() quantity {
+	switch {
+	case f.kind == reflect.TypeFor[time.Duration]():
+		parse := func(s string) (int64, error) { d, err := time.ParseDuration(s); return int64(d), err }
+		return quantity{"a duration such as 500ms, 10s or 1m30s", parse, func(n int64) string { return time.Duration(n).String() }}
+	case f.tag.Get("unit") == "bytes":
+		return quantity{"a number of bytes such as 4096, 64KiB or 1MiB", text.ParseBytes, writeBytes}
+	}
+	return quantity{"a whole number", parseNumber, func(n int64) string { return strconv.FormatInt(n, 10) }}
+}
+
+// parseQuantity reads a number within the field's range. With a least number a text must not be zero, which is the
+// default in a [Config].
+func (f field) parseQuantity(s string) (int64, error) {
+	q := f.quantity()
+	n, err := q.parse(s)
+	switch least, most := f.bounds(); {
+	case least > 0 && (err != nil || n == 0):
+		return 0, fmt.Errorf("must be %s, from %s to %s", q.form, q.write(least), q.write(most))
+	case most > 0 && err != nil:
+		return 0, f.inRange(-1)
+	case most > 0:
+		return n, f.inRange(n)
+	case err != nil || n <= 0:
+		hint := "must be a duration above 0 such as 500ms, 10s or 1h30m"
+		if none := f.tag.Get("none"); none != "" {
+			hint += "; none is " + none
+		}
+		return 0, errors.New(hint)
+	}
+	return n, nil
+}
+
+// bounds are the least and the greatest number that a field can have. Zero means none.
+func (f field) bounds() (least, most int64) {
+	q := f.quantity()
+	least, _ = q.parse(f.tag.Get("min"))
+	most, _ = q.parse(f.tag.Get("max"))
+	return least, most
+}
+
+// inRange returns an error that says the range unless it has the number.
+func (f field) inRange(n int64) error {
+	least, most := f.bounds()
+	limit := f.quantity().write(most)
+	switch {
+	case n >= least && n <= most:
+		return nil
+	case least > 0:
+		return errors.New("must be from " + f.quantity().write(least) + " to " + limit)
+	case f.kind == reflect.TypeFor[time.Duration]():
+		return errors.New("must be a duration such as 10s, up to " + limit + ", or 0s for none")
+	}
+	return errors.New("must be a whole number from 1 to " + limit + ", or 0 for no limit")
+}
+
+func writeBytes(n int64) string {
+	const kiB, miB = 1 << 10, 1 << 20
+	switch {
+	case n%miB == 0 && n > 0:
+		return strconv.FormatInt(n/miB, 10) + "MiB"
+	case n%kiB == 0 && n > 0:
+		return strconv.FormatInt(n/kiB, 10) + "KiB"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// parseNumber reads 0 or more, without leading zeros, which YAML would read as octal.
+func parseNumber(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
+		return 0, errors.New("must be a whole number, 0 or more, without leading zeros")
+	}
+	return n, nil
+}
+
+// parseNumbers reads whole numbers with commas between them.
+func parseNumbers(s string) (all []int64, err error) {
+	for _, part := range split(s) {
+		n, err := parseNumber(part)
+		if err != nil {
+			return nil, fmt.Errorf("each number %w", err)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
+// parseWorkers reads two whole numbers with a hyphen between them.
+func parseWorkers(s string) (*fence.WorkerRange, error) {
+	ranges, err := text.ParseRanges(s)
+	if err != nil || len(ranges) != 1 {
+		return nil, errors.New("must be a range of worker ids such as 0-31")
+	}
+	return &fence.WorkerRange{First: ranges[0].First, Last: ranges[0].Last}, nil
 }
 
 // ParseLayout is [snowfence.ParseLayout], with a shorter error for a single word: it offers the preset that
@@ -64,224 +231,30 @@ func ParseLayout(s string) (snowfence.Layout, error) {
 	return l, errors.New("is no layout: must be fields such as ms41-worker10-seq12, or a preset: " + text.Or(known))
 }
 
-func toggle(at *bool) place {
-	parse := func(s string) (bool, error) { return s == "true", oneOf(s, []string{"true", "false"}) }
-	return field(at, parse, strconv.FormatBool)
-}
-
-// list is words with commas between them.
-func list(at *[]string) place {
-	return field(at, func(s string) ([]string, error) { return split(s), nil }, func(words []string) string { return strings.Join(words, ",") })
-}
-
-// numbers are whole numbers with commas between them.
-func numbers(at *[]int64) place {
-	parse := func(s string) (all []int64, err error) {
-		for _, part := range split(s) {
-			n, err := parseNumber(part)
-			if err != nil {
-				return nil, fmt.Errorf("each number %w", err)
+// parseStart reads where a tick's sequence begins: a word, with its bound if it has one: "random:99".
+func parseStart(s string) (v snowfence.SequenceStart, err error) {
+	word, bound, hasBound := strings.Cut(s, ":")
+	for v.Rule = snowfence.StartQuarter; v.Rule <= snowfence.StartCarry; v.Rule++ {
+		if word == v.Rule.String() && hasBound == bounded(v.Rule) {
+			if hasBound {
+				v.Max, err = parseNumber(bound)
 			}
-			all = append(all, n)
+			return v, err
 		}
-		return all, nil
 	}
-	return field(at, parse, func(all []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(all), " ", ","), "[]") })
+	return v, errors.New("must be quarter, zero, random:MAX, vibration:MAX or carry:MAX")
 }
 
-// number is a whole number, or none.
-func number(at **int64) place {
-	write := func(n *int64) string {
-		if n == nil {
-			return ""
-		}
-		return strconv.FormatInt(*n, 10)
-	}
-	return field(at, func(s string) (*int64, error) { n, err := parseNumber(s); return &n, err }, write)
-}
-
-// workerRange is two whole numbers with a hyphen between them, or none.
-func workerRange(at **fence.WorkerRange) place {
-	write := func(r *fence.WorkerRange) string {
-		if r == nil {
-			return ""
-		}
-		return r.String()
-	}
-	return field(at, func(s string) (*fence.WorkerRange, error) {
-		ranges, err := text.ParseRanges(s)
-		if err != nil || len(ranges) != 1 {
-			return nil, errors.New("must be a range of worker ids such as 0-31")
-		}
-		return &fence.WorkerRange{First: ranges[0].First, Last: ranges[0].Last}, nil
-	}, write)
-}
-
-// duration is one of which zero stands for the default.
-func duration(at *time.Duration, hint string) place {
-	parse := func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
-			return 0, errors.New("must be a duration above 0 such as 500ms, 10s or 1h30m" + hint)
-		}
-		return d, nil
-	}
-	return field(at, parse, time.Duration.String)
-}
-
-// word is one of a few texts, the first being the default.
-func word(at *string, words []string) place {
-	p := str(at)
-	p.complete = func() error {
-		*at = cmp.Or(*at, words[0])
-		return oneOf(*at, words)
-	}
-	return p
-}
-
-func level(at *slog.Level) place {
-	parse := func(s string) (slog.Level, error) {
-		i := slog.Level(slices.Index(LogLevels(), s))
-		return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
-	}
-	return field(at, parse, func(l slog.Level) string { return strings.ToLower(l.String()) })
-}
-
-// preset sets a generator's layout and policy, too.
-func preset(g *Generator) place {
-	parse := func(s string) (string, error) {
-		preset, err := snowfence.PresetByName(s)
-		if err == nil {
-			g.Layout, g.Policy = preset.Layout, preset.Policy
-		}
-		return s, err
-	}
-	return field(&g.Preset, parse, verbatim)
-}
-
-// start is where a tick's sequence begins: a word, with its bound if it has one: "random:99".
-func start(at *snowfence.SequenceStart) place {
-	bounded := func(rule snowfence.StartRule) bool {
-		return rule != snowfence.StartQuarter && rule != snowfence.StartZero
-	}
-	parse := func(s string) (v snowfence.SequenceStart, err error) {
-		word, bound, hasBound := strings.Cut(s, ":")
-		for v.Rule = snowfence.StartQuarter; v.Rule <= snowfence.StartCarry; v.Rule++ {
-			if word == v.Rule.String() && hasBound == bounded(v.Rule) {
-				if hasBound {
-					v.Max, err = parseNumber(bound)
-				}
-				return v, err
-			}
-		}
-		return v, errors.New("must be quarter, zero, random:MAX, vibration:MAX or carry:MAX")
-	}
-	write := func(v snowfence.SequenceStart) string {
-		if bounded(v.Rule) {
-			return fmt.Sprintf("%s:%d", v.Rule, v.Max)
-		}
-		return v.Rule.String()
-	}
-	return field(at, parse, write)
-}
-
-func count(at *int, fallback, least, most int) place {
-	parse := func(s string) (int, error) {
-		n, err := parseNumber(s)
-		return int(min(n, math.MaxInt32)), err
-	}
-	return limit(at, fallback, least, most, "a whole number", parse, strconv.Itoa)
-}
-
-// optional is a number up to a greatest one, 0 standing for no limit.
-func optional(at *int, most int) place {
-	outOfRange := fmt.Errorf("must be a whole number from 1 to %d, or 0 for no limit", most)
-	p := field(at, func(s string) (int, error) {
-		n, err := parseNumber(s)
-		if err != nil || n > int64(most) {
-			return 0, outOfRange
-		}
-		return int(n), nil
-	}, strconv.Itoa)
-	p.complete = func() error {
-		if *at < 0 || *at > most {
-			return outOfRange
-		}
-		return nil
-	}
-	return p
-}
-
-// pause is a duration up to a longest one, 0 standing for none, or for a default.
-func pause(at *time.Duration, most time.Duration) place {
-	outOfRange := fmt.Errorf("must be a duration such as 10s, up to %s, or 0s for none", most)
-	inRange := func(d time.Duration) error {
-		if d < 0 || d > most {
-			return outOfRange
-		}
-		return nil
-	}
-	p := field(at, func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, outOfRange
-		}
-		return d, inRange(d)
-	}, time.Duration.String)
-	p.complete = func() error { return inRange(*at) }
-	return p
-}
-
-func size(at *int, fallback, least, most int) place {
-	parse := func(s string) (int, error) {
-		n, err := text.ParseBytes(s)
-		return int(min(n, math.MaxInt32)), err
-	}
-	write := func(n int) string {
-		switch {
-		case n%miB == 0 && n > 0:
-			return strconv.Itoa(n/miB) + "MiB"
-		case n%kiB == 0 && n > 0:
-			return strconv.Itoa(n/kiB) + "KiB"
-		}
-		return strconv.Itoa(n)
-	}
-	return limit(at, fallback, least, most, "a number of bytes such as 4096, 64KiB or 1MiB", parse, write)
-}
-
-func timeout(at *time.Duration, fallback, least, most time.Duration) place {
-	return limit(at, fallback, least, most, "a duration such as 500ms, 10s or 1m30s", time.ParseDuration, time.Duration.String)
-}
-
-// limit is a value within a range. A text must not be zero, which is the default in a [Config].
-func limit[V int | time.Duration](at *V, fallback, least, most V, form string, parse func(string) (V, error), write func(V) string) place {
-	span := "from " + write(least) + " to " + write(most)
-	inRange := func(v V) error {
-		if v < least || v > most {
-			return errors.New("must be " + span)
-		}
-		return nil
-	}
-	set := func(s string) (V, error) {
-		v, err := parse(s)
-		if err != nil || v == 0 {
-			return 0, fmt.Errorf("must be %s, %s", form, span)
-		}
-		return v, inRange(v)
-	}
-	p := field(at, set, write)
-	p.complete = func() error {
-		*at = cmp.Or(*at, fallback)
-		return inRange(*at)
-	}
-	return p
+// bounded reports whether a rule for the start of a sequence has a bound.
+func bounded(rule snowfence.StartRule) bool {
+	return rule != snowfence.StartQuarter && rule != snowfence.StartZero
 }
 
 // LogLevels returns what log.level can be, the least first.
 func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
 // LogFormats returns what log.format can be.
-func LogFormats() []string { return []string{"text", "json"} }
+func LogFormats() []string { return fieldAt("log.format").words() }
 
 // oneOf returns an error unless a word is one of some.
 func oneOf(word string, words []string) error {
@@ -301,14 +274,3 @@ func split(text string) []string {
 	}
 	return parts
 }
-
-// parseNumber reads 0 or more, without leading zeros, which YAML would read as octal.
-func parseNumber(s string) (int64, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
-		return 0, errors.New("must be a whole number, 0 or more, without leading zeros")
-	}
-	return n, nil
-}
-
-const kiB, miB = 1 << 10, 1 << 20

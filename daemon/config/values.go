@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // Value is one setting in effect.
@@ -33,24 +33,24 @@ type Value struct {
 // name. What was not set shows the default that holds.
 func (c Config) Values() []Value {
 	var values []Value
-	add := func(e entry, prefix string) {
+	add := func(e field, prefix string, of any) {
 		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: c.display(path, e.show()), Origin: c.originOf(path), About: e.About})
+		values = append(values, Value{Key: path, Text: c.display(path, e.show(of)), Origin: c.originOf(path), About: e.About})
 		last := &values[len(values)-1]
 		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
 	}
-	for _, e := range configKeys(&c) {
-		add(e, "")
+	for _, e := range configKeys() {
+		add(e, "", &c)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
 		path := join(storeSection, name)
 		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
 	}
 	for _, name := range c.Names() {
-		g, path := c.Generators[name], join(generatorSection, name)+"."
-		for _, e := range generatorKeys(&g) {
-			if g.Fenced() || forEveryKind(e.Path) {
-				add(e, path)
+		g, path := c.Generators[name].InEffect(), join(generatorSection, name)+"."
+		for _, e := range generatorKeys() {
+			if g.Fenced() || e.forEveryKind() {
+				add(e, path, &g)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
@@ -118,11 +118,11 @@ func display(path, text string) string {
 	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
 		place := key == keyFile || key == keyVariable
 		if strings.HasPrefix(key, "key") && !place || secret.MatchString(text) {
-			return openstore.Hidden
+			return engine.Hidden
 		}
 	}
 	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
-		text = openstore.Redact(text)
+		text = engine.Redact(text)
 	}
 	return text
 }
@@ -158,7 +158,7 @@ func (c Config) display(path, text string) string {
 }
 
 // ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
-func (c Config) ShowStore(url string) string { return openstore.Redact(cmp.Or(c.written[url], url)) }
+func (c Config) ShowStore(url string) string { return engine.Redact(cmp.Or(c.written[url], url)) }
 
 // horizonNotice is how long before its horizon a generator is warned of, as by a fence.
 const horizonNotice = 365 * 24 * time.Hour
@@ -168,14 +168,14 @@ func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
 
 // StoreWarnings returns which stores of a complete configuration are sent a password that others can read on the way.
 func (c Config) StoreWarnings() (warnings []string) {
-	err := c.eachStore(func(url string) error {
-		for _, address := range openstore.SentInClear(url) {
+	err := c.CheckStores(func(url string) error {
+		for _, address := range engine.SentInClear(url) {
 			host, _, err := net.SplitHostPort(address)
 			if err != nil {
 				host = strings.Trim(address, "[]") // without a port
 			}
 			if host != "" && !Loopback(host) {
-				return &openstore.URLError{URL: c.ShowStore(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
+				return &engine.URLError{URL: c.ShowStore(url), Reason: "the password goes to " + host + " without TLS: add tls=true, and ca=FILE for an authority of your own"}
 			}
 		}
 		return nil

@@ -6,7 +6,8 @@
 // again. One call carries any number of ids and costs no allocation an id, so
 // that a front which answers a pipeline of a thousand requests asks once.
 // A [Kind] reads the settings of each generator that the configuration names, and
-// says how to open its minter.
+// says how to open its minter. A minter that can do more, such as say when its
+// numbers end, says so in its [Caps].
 //
 // The package promises fronts three things, whatever the kind: a mint call
 // adds exactly the ids asked for or none; every id has a text of 1 to 255

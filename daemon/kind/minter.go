@@ -23,14 +23,6 @@ type Minter interface {
 	Mint(ctx context.Context, n int, into *Batch) error
 }
 
-// Readier is implemented by minters that can foresee that they will not be
-// able to mint: a lease about to end, a server out of reach.
-type Readier interface {
-	// Ready returns nil while ids can be minted and will be for some time yet,
-	// and else the reason. It does not block.
-	Ready() error
-}
-
 // Closer is implemented by minters that hold something which others can use
 // once it is given back.
 type Closer interface {
@@ -58,7 +50,10 @@ type Kind interface {
 }
 
 // Opener opens the minter of one generator. It may wait for what it needs, while
-// the daemon runs and says that it is not ready. An error ends the daemon.
+// the daemon runs and says that it is not ready. After an error the daemon calls it
+// again, until the generator serves. An error of class [snowfence.ClassUsage] or
+// [snowfence.ClassFinal] refuses the generator, and the daemon ends when every
+// generator is refused.
 type Opener func(ctx context.Context, spec Spec) (Minter, error)
 
 // Spec is what a daemon gives a generator that it opens.

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
-	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +13,7 @@ import (
 
 // TestEveryEngineLetsAHolderCloseThoughItIsAway closes holders without a deadline
 // whose server was killed, or is stopped and silent. The file store has no server:
-// somebody keeps its lock.
+// somebody takes its registers.
 func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 	const (
 		loss  = time.Second
@@ -32,7 +29,13 @@ func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 				"silent": func(*testing.T) func() { e.Server.Pause(); return e.Server.Resume },
 			}
 			if e.Server == nil {
-				ways = map[string]func(*testing.T) func(){"locked": func(t *testing.T) func() { return keepLock(t, e.URL("", 0)) }}
+				ways = map[string]func(*testing.T) func(){"taken": func(t *testing.T) func() {
+					u, err := url.Parse(e.URL("", 0))
+					if err != nil {
+						t.Fatal(err)
+					}
+					return testkit.TakeFolder(t, u.Opaque+u.Path)
+				}}
 			}
 			for way, leave := range ways {
 				t.Run(way, func(t *testing.T) {
@@ -61,22 +64,4 @@ func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 			}
 		})
 	}
-}
-
-// keepLock takes the lock of a file store, as a process does that is stopped
-// while it writes.
-func keepLock(t *testing.T, address string) (giveBack func()) {
-	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(u.Opaque+u.Path, "snowfence.lock"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
-	return func() { _ = f.Close() }
 }

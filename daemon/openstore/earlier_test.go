@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
@@ -64,11 +65,11 @@ func TestStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 			if traits, err := s.Traits(t.Context()); err != nil || traits.Loss.String() != was.Loss {
 				t.Fatalf("the store can lose %s (%v), want %s", traits.Loss, err, was.Loss)
 			}
-			e, err := find(url)
+			e, err := engine.Of(url)
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := earlierWorld{T: t, was: was, store: s, hasClock: e.clock, known: map[earlierID]earlierWorker{}}
+			w := earlierWorld{T: t, was: was, store: s, hasClock: e.Clock, known: map[earlierID]earlierWorker{}}
 			for _, e := range was.Workers {
 				w.known[earlierID{e.Namespace, e.Worker}] = e
 			}

@@ -1,6 +1,5 @@
-// Package openstore opens the store that a URL names. Its table of engines is the one
-// place of the program that knows them: their schemes, how each is opened, whether it
-// has a clock, what can be made in it by hand, and which keys of its URLs may be shown.
+// Package openstore opens the store that a URL names: it has the one list of how each engine parses its URLs and
+// is opened, and of what can be made in it by hand. Package engine has what is known without a client library.
 //
 // For mem:// there is mem: as well, which YAML takes for a key unless it is quoted.
 //
@@ -14,22 +13,12 @@ import (
 	"log/slog"
 	"strings"
 
-	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/store"
 )
 
 // URLError is returned for a URL that names no store.
-type URLError struct {
-	// URL is what was given, redacted.
-	URL string
-	// Reason says what it must be.
-	Reason string
-}
-
-func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL, e.Reason) }
-
-// Class is [snowfence.ClassUsage].
-func (*URLError) Class() snowfence.Class { return snowfence.ClassUsage }
+type URLError = engine.URLError
 
 // refuse returns the *URLError for an error about a URL.
 func refuse(storeURL string, err error) error {
@@ -37,7 +26,7 @@ func refuse(storeURL string, err error) error {
 	if _, after, ok := strings.Cut(reason, "store: URL: "); ok {
 		reason = after // the engine need not be named
 	}
-	return &URLError{Redact(storeURL), reason}
+	return &URLError{URL: engine.Redact(storeURL), Reason: reason}
 }
 
 // Check returns a *[URLError] unless Open would find an engine. It opens nothing.
@@ -104,7 +93,7 @@ func open(ctx context.Context, storeURL string, existing bool) (store.Store, err
 	}
 	s, err := p.open(ctx, existing)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Redact(storeURL), err)
+		return nil, fmt.Errorf("%s: %w", engine.Redact(storeURL), err)
 	}
 	return s, nil
 }

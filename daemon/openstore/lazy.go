@@ -34,7 +34,7 @@ func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Stor
 		return s, err
 	})
 	l.name = p.name
-	if p.engine.clock {
+	if p.engine.Clock {
 		return &clockedLazy{l}, nil
 	}
 	return l, nil

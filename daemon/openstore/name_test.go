@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/store"
 )
@@ -51,7 +52,7 @@ func TestNameOfAStoreSaysWhichOneItIs(t *testing.T) {
 		name := named(t, test.same[0])
 		for _, url := range test.same {
 			if got := named(t, url); got != name || got == "" || strings.Contains(got, "secret") {
-				t.Errorf("%s is named %s, want %s", openstore.Redact(url), got, name)
+				t.Errorf("%s is named %s, want %s", engine.Redact(url), got, name)
 			}
 		}
 		for _, url := range test.different {

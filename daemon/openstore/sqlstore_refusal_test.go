@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
@@ -285,12 +286,12 @@ func tablesAndDatabasesDoNotSeeEachOther(t *testing.T, s sqlServer, server *test
 	urls := []string{here, s.url("table=other", server.Addr()), strings.Replace(here, "/"+testkit.SQLDatabase+"?", "/other?", 1)}
 	for i, u := range urls {
 		if _, err := s.client(t, u).Swap(t.Context(), "register", "", fmt.Append(nil, i)); err != nil {
-			t.Errorf("%s: %v", Redact(u), err)
+			t.Errorf("%s: %v", engine.Redact(u), err)
 		}
 	}
 	for i, u := range urls {
 		if e, err := s.client(t, u).Get(t.Context(), "register"); err != nil || string(e.Value) != fmt.Sprint(i) {
-			t.Errorf("%s: %q (%v), want %d", Redact(u), e.Value, err, i)
+			t.Errorf("%s: %q (%v), want %d", engine.Redact(u), e.Value, err, i)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -31,11 +32,11 @@ func errorsHideThePassword(t *testing.T, s sqlServer, server *testkit.Server) {
 		client, err := Open(t.Context(), u)
 		if err == nil {
 			_ = client.Close()
-			t.Errorf("%s: is opened", Redact(u))
+			t.Errorf("%s: is opened", engine.Redact(u))
 			continue
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, "s3cret") {
-			t.Errorf("%s: the error shows the password: %s", Redact(u), err)
+			t.Errorf("%s: the error shows the password: %s", engine.Redact(u), err)
 		}
 	}
 }

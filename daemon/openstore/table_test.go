@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/store/natsstore"
 	"snowfence.example/snowfence/store/redisstore"
 	"snowfence.example/snowfence/store/sqlstore"
@@ -14,56 +15,36 @@ import (
 // TestTableHasTheKeysOfEveryEngine asks each engine with servers for the keys that it
 // knows: a key that the table lacks would be hidden from people.
 func TestTableHasTheKeysOfEveryEngine(t *testing.T) {
-	for _, e := range engines() {
-		for _, scheme := range e.schemes {
-			if e.keys == "" {
+	for _, e := range engine.Table() {
+		for _, scheme := range e.Schemes {
+			if e.Keys == "" {
 				continue
 			}
 			path := ""
-			if e.database {
+			if e.Database {
 				path = "/db"
 			}
-			_, err := e.parse(scheme + "://me@a" + path + "?no-such-key=1")
+			_, err := parserOf(e.Schemes[0])(scheme + "://me@a" + path + "?no-such-key=1")
 			if err == nil {
 				t.Errorf("%s: an unknown key is accepted", scheme)
 				continue
 			}
 			_, list, _ := strings.Cut(err.Error(), "known are ")
-			if want := slices.Sorted(slices.Values(strings.Fields(e.keys))); list != strings.Join(want, ", ") {
+			if want := slices.Sorted(slices.Values(strings.Fields(e.Keys))); list != strings.Join(want, ", ") {
 				t.Errorf("%s: the engine knows %s, the table %s", scheme, list, strings.Join(want, ", "))
 			}
 		}
 	}
 }
 
-func TestTextIsToldToNameAStoreOrADatabase(t *testing.T) {
-	for text, want := range map[string]string{
-		"file:/x": "store", "FILE:x": "store", "mem://": "store", "etcds://a": "store", "redis://a": "store",
-		"postgres://a/b": "database", "MariaDB://a": "database",
-		"mem:x": "", "redis:x": "", "mysql:x": "", "./mysql://x": "", "a.csv": "", "ftp://a": "", "": "",
-	} {
-		got := ""
-		if IsStore(text) {
-			got = "store"
-		}
-		if IsDatabase(text) {
-			got += "database"
-		}
-		if got != want {
-			t.Errorf("%q is taken for %q, want %q", text, got, want)
-		}
+// TestTableHasTheLossOfEveryEngine holds the table, which links no engine, to the engines' own constants.
+func TestTableHasTheLossOfEveryEngine(t *testing.T) {
+	own := map[string]time.Duration{
+		"redis": redisstore.DefaultLoss, "postgres": sqlstore.DefaultLoss, "mysql": sqlstore.DefaultLoss, "nats": natsstore.DefaultLoss,
 	}
-}
-
-func TestLossIsWhatTheURLSaysOrTheEnginesOwn(t *testing.T) {
-	for url, want := range map[string]time.Duration{
-		"file:/x": 0, "mem://": 0, "etcd://h": 0, "etcd://h?loss=2s": 2 * time.Second, "zookeeper://h": 0,
-		"redis://h": redisstore.DefaultLoss, "redis://h?durable=true": 0, "rediss://h?loss=1m": time.Minute,
-		"postgres://u:p%3Fw@h/d": sqlstore.DefaultLoss, "mysql://u@h/d?durable=false": sqlstore.DefaultLoss, "mariadb://u@h/d?durable=true": 0,
-		"nats://h": natsstore.DefaultLoss, "nats://h?unsafe-ignore-loss=true": 0, "ftp://h": 0, "": 0,
-	} {
-		if got := Loss(url); got != want {
-			t.Errorf("%s: %s, want %s", url, got, want)
+	for _, e := range engine.Table() {
+		if want := own[e.Schemes[0]]; e.Loss != want {
+			t.Errorf("%s: the loss is %s in the table, %s in the engine", e.Schemes[0], e.Loss, want)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (c Config) prepare() (Config, error) {
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))
 	c.Window = time.Duration(c.ticks) * unit
-	if err := c.outlasts(c.Loss); err != nil {
+	if err := Outlasts(c.Window, c.Loss); err != nil {
 		return c, err
 	}
 	if c.strict() && c.JournalAhead != 0 {
@@ -135,13 +135,13 @@ func (c Config) prepare() (Config, error) {
 	return c, err
 }
 
-// outlasts returns a *[stored.ConfigError] unless the window is longer than three times what
-// the store can lose.
-func (c *Config) outlasts(loss time.Duration) error {
-	if loss >= 0 && loss < c.Window/3 {
+// Outlasts returns a *[stored.ConfigError] unless a window is longer than three times what
+// a store can lose.
+func Outlasts(window, loss time.Duration) error {
+	if loss >= 0 && loss < window/3 {
 		return nil
 	}
-	return refuse("window", c.Window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss))
+	return refuse("window", window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss))
 }
 
 func refuse(field, value, limit string) error {

@@ -75,7 +75,7 @@ func (s State) Adapt(loss time.Duration, journal bool) (State, error) {
 		c.JournalAhead, c.ahead = 0, 0
 	}
 	s.config = &c
-	return s, c.outlasts(loss)
+	return s, Outlasts(c.Window, loss)
 }
 
 // Step returns the state after an event, and its requests.

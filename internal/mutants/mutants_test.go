@@ -34,7 +34,7 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	caught(t, table, simulated, counted, files)
+	caught(t, table, simulated, counted, files, onDisk)
 }
 
 // TestMutantsBesideDatabasesAreCaught starts a server for each mutant, so it takes minutes. "make mutants" runs it,

@@ -22,6 +22,9 @@ var (
 
 	// errTimeout is the cause of a request's end when its time is over.
 	errTimeout = errors.New("the store did not answer within the request timeout")
+
+	// errUndecided ends a write whose outcome the store's answers leave open.
+	errUndecided = errors.New("the store answers with conflicts, and its reads show no other write")
 )
 
 // ConflictError is returned when another process wrote a register after it was read here.

@@ -1,20 +1,23 @@
 package roster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lease/drive"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
-// A write whose outcome is unknown is sent three times, with a pause between them.
+// A write whose outcome is unknown takes so many calls, three to send it and as many to read the register.
+// The first read follows at once, and a pause is before each later call.
 const (
-	sendings = 3
-	pause    = 200 * time.Millisecond
+	settleCalls = 6
+	pause       = 200 * time.Millisecond
 )
 
 // Release clears the holder of a worker id, as it was read, and nothing else. Until stays,
@@ -157,41 +160,38 @@ func (r *Roster) write(ctx context.Context, w Worker, register stored.Register) 
 	return r.settle(ctx, w, lease.Write{Key: w.Key, Guard: w.version, Value: value})
 }
 
-// settle sends a write until its outcome is known, by [lease.Write.Settle].
+// settle sends a write until its outcome is known, by [drive.Settle].
 func (r *Roster) settle(ctx context.Context, w Worker, write lease.Write) (Worker, error) {
-	var unsure error
-	for try := range sendings {
-		if try > 0 && (Patience{}).Wait(ctx, r.config.Clock, pause) != nil {
-			break
-		}
-		reply := r.ask(ctx, write.Swap())
-		if reply.Err != nil {
-			unsure = reply.Err
-		}
-		conflict := reply.Outcome == lease.Conflict
-		if write.Settle(reply) == lease.Doubtful {
-			reply = r.ask(ctx, lease.Call{Verb: lease.Get, Key: write.Key})
-		}
-		switch write.Settle(reply) {
-		case lease.Landed:
-			return r.decode(store.Entry{Key: write.Key, Value: write.Value, Version: reply.Landed()}), nil
-		case lease.Missed:
-			now := r.absent(w.Number, write.Key)
-			if reply.Outcome == lease.Found {
-				now = r.decode(reply.Entry)
+	var unsure error // of the last swap that failed: it may have taken effect
+	calls := 0
+	outlook, reply := drive.Settle(write,
+		func(c lease.Call) lease.Reply {
+			reply := r.ask(ctx, c)
+			if c.Verb == lease.Swap {
+				unsure = cmp.Or(reply.Err, unsure)
 			}
-			return Worker{}, &ConflictError{Now: now, Unsure: unsure}
-		case lease.Doubtful:
-			if conflict && unsure == nil {
-				return Worker{}, fmt.Errorf("write the register of worker %d: another process wrote it, and nothing was changed; read it: %w", w.Number, reply.Err)
+			return reply
+		},
+		func(lease.Outlook, lease.Reply) error {
+			switch calls++; calls {
+			case 1:
+				return nil
+			case settleCalls:
+				return errUndecided
 			}
-		case lease.Unsent:
-			if conflict && unsure == nil {
-				unsure = store.ErrConflict // the read is late
-			}
+			return Patience{}.Wait(ctx, r.config.Clock, pause)
+		})
+	switch outlook {
+	case lease.Landed:
+		return r.decode(store.Entry{Key: write.Key, Value: write.Value, Version: reply.Landed()}), nil
+	case lease.Missed:
+		now := r.absent(w.Number, write.Key)
+		if reply.Outcome == lease.Found {
+			now = r.decode(reply.Entry)
 		}
+		return Worker{}, &ConflictError{Now: now, Unsure: unsure}
 	}
-	return Worker{}, fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, unsure)
+	return Worker{}, fmt.Errorf("write the register of worker %d: the outcome is unknown: %w", w.Number, cmp.Or(unsure, reply.Err, errUndecided))
 }
 
 // Losable reports whether a lossy store may still lose the last write of a register, by its

@@ -25,6 +25,7 @@ func TestTLSIsWhatTheURLAsksFor(t *testing.T) {
 		"as://h?cert=" + cert + "&key=" + key:    "",
 		"as://h?cert=" + key + "&key=" + cert:    "with key=",
 		"as://h?ca=/nowhere":                     "/nowhere",
+		"as://h?ca=/dev/zero":                    "/dev/zero: must be a regular file",
 		"as://h?cert=/nowhere&key=/nowhere/else": "cert: ",
 		"as://h?cert=" + cert + "&key=/nowhere":  "key: ",
 	} {

@@ -186,6 +186,12 @@ func TestPasswordFileIsReadEachTime(t *testing.T) {
 			t.Errorf("%q holds password %q (%v), want %q", content, string(got), err, string(want))
 		}
 	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Password("", path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("a file that is empty: %v, want an error that names it", err)
+	}
 	if got, err := Password("given", ""); got != "given" || err != nil {
 		t.Errorf("without a file: %q (%v)", string(got), err)
 	}

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,7 @@ type link struct {
 	losing bool             // the reply is being lost, and lose ends the link
 	heard  *loss            // the one that sent is gathered for
 	sent   []byte           // what the client sent since heard was armed
+	tail   []byte           // the last bytes that the client sent, too few for the proxy's text
 }
 
 // carry connects to the target and passes bytes on in both directions until
@@ -162,6 +164,9 @@ func (l *link) judge(d direction, chunk []byte) verdict {
 	p := l.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if d == toServer && p.text != "" {
+		l.count(chunk)
+	}
 	if p.weather == dropped || p.weather == mute && d == toClient || p.hiding && d == toServer && len(chunk) == 0 {
 		l.gap[d] = true
 	}
@@ -177,6 +182,13 @@ func (l *link) judge(d direction, chunk []byte) verdict {
 		l.hear(chunk)
 	}
 	return forward
+}
+
+// count looks for the proxy's text, which may come in pieces. The proxy's mutex is held.
+func (l *link) count(chunk []byte) {
+	seen := append(l.tail, chunk...)
+	l.proxy.sent += bytes.Count(seen, []byte(l.proxy.text))
+	l.tail = bytes.Clone(seen[max(0, len(seen)-len(l.proxy.text)+1):])
 }
 
 // hear shows a request to the armed loss. A link that it meets keeps it, before

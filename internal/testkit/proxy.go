@@ -25,6 +25,8 @@ type Proxy struct {
 	delays  [directions]time.Duration
 	hiding  bool  // the server does not learn that a client has gone
 	loss    *loss // armed, and not yet met by a request
+	text    string
+	sent    int // how often clients have sent the text
 	links   map[*link]struct{}
 }
 
@@ -162,6 +164,19 @@ func (p *Proxy) LoseReplyTo(match func(request []byte) bool) (lost <-chan struct
 	defer p.mu.Unlock()
 	p.loss = l
 	return l.lost
+}
+
+// Count counts how often clients send a text from now on, such as the value of one swap,
+// and forgets the text before. The text must not begin within itself.
+func (p *Proxy) Count(text string) (sent func() int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text, p.sent = text, 0
+	return func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.sent
+	}
 }
 
 func (p *Proxy) become(w weather) {

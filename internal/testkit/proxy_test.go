@@ -381,3 +381,25 @@ func TestProxyLeavesNothingRunning(t *testing.T) {
 
 // anything matches whatever request comes next.
 func anything([]byte) bool { return true }
+
+// The text comes whole, in the midst of other bytes, and in pieces.
+func TestProxyCountsATextHoweverItComes(t *testing.T) {
+	s, p, c := connected(t)
+	sent := p.Count("value-1.")
+	for _, line := range []string{"value-1.", "a value-1. b value-1.", "value-2."} {
+		c.say(line)
+		c.want("server: " + line)
+		s.next(t)
+	}
+	if _, err := io.WriteString(c, "value"); err != nil {
+		t.Fatal(err)
+	}
+	c.say("-1.")
+	c.want("server: value-1.")
+	if n := sent(); n != 4 {
+		t.Errorf("the text was sent %d times, want 4", n)
+	}
+	if n := p.Count("value-2.")(); n != 0 {
+		t.Errorf("another text was sent %d times before it was looked for", n)
+	}
+}

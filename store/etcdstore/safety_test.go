@@ -3,8 +3,6 @@ package etcdstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,34 +12,6 @@ import (
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 )
-
-// With a user the client library asks for a token before anything else.
-func TestOpenWithAUserEndsWithItsContext(t *testing.T) {
-	server := testkit.Etcd(t)
-	server.Pause()
-	defer server.Resume()
-	cancelled, cancel := context.WithCancel(t.Context())
-	defer time.AfterFunc(200*time.Millisecond, cancel).Stop()
-	expiring, end := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer end()
-	for name, ctx := range map[string]context.Context{"cancelled": cancelled, "expiring": expiring} {
-		begun := time.Now()
-		_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "hush-hush"})
-		if took := time.Since(begun); took > 2*time.Second || !errors.Is(err, ctx.Err()) || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: %v after %s", name, err, took)
-		}
-	}
-}
-
-func TestStoreShowsNoPassword(t *testing.T) {
-	server := testkit.Etcd(t)
-	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "hush-hush"})
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
-		if text := fmt.Sprintf(verb, s); strings.Contains(text, "hush") || !strings.Contains(text, server.Addr()) {
-			t.Errorf("%s: %s", verb, text)
-		}
-	}
-}
 
 func TestEndpointDoesNotSayWhetherTLSIsSpoken(t *testing.T) {
 	server := testkit.Etcd(t)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -17,31 +16,6 @@ import (
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 )
-
-func TestErrorSaysWhyNobodyAnswers(t *testing.T) {
-	t.Parallel()
-	nobody := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
-	server := testkit.Etcd(t)
-	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
-	server.Kill()
-	calls := requests(s)
-	calls["open"] = func(ctx context.Context) error {
-		_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}})
-		return err
-	}
-	calls["open with a user"] = func(ctx context.Context) error {
-		_, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{nobody}, User: "ids", Password: "hush"})
-		return err
-	}
-	for name, call := range calls {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		err := call(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hush") {
-			t.Errorf("%s: %v", name, err)
-		}
-		cancel()
-	}
-}
 
 func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
 	t.Parallel()
@@ -132,24 +106,6 @@ func TestCompactionDoesNotHurt(t *testing.T) {
 	}
 }
 
-func TestClientOfAUserOutlivesItsServer(t *testing.T) {
-	t.Parallel()
-	server := testkit.Etcd(t)
-	requireUser(t, server)
-	s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "ids-hush"})
-	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Kill()
-	server.Start()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	if _, err := s.Swap(ctx, "key", version, []byte("after")); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
 	servers := testkit.EtcdCluster(t, 3)
@@ -227,70 +183,6 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 		tried["after"] = true
 	}
 	t.Error("it does not go on with its majority")
-}
-
-func TestPrefixesThatBeginAlikeAreApart(t *testing.T) {
-	t.Parallel()
-	server := testkit.Etcd(t)
-	for _, prefix := range []string{"a", "ab", "a-", "a0"} {
-		s := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}, Prefix: prefix})
-		if _, err := s.Swap(t.Context(), "key", "", []byte(prefix)); err != nil {
-			t.Fatal(err)
-		}
-		listed := 0
-		for e, err := range s.List(t.Context(), "") {
-			if err != nil || e.Key != "key" || string(e.Value) != prefix {
-				t.Errorf("prefix %q: %+v, %v", prefix, e, err)
-			}
-			listed++
-		}
-		if listed != 1 {
-			t.Errorf("prefix %q lists %d registers", prefix, listed)
-		}
-	}
-}
-
-func TestClosedStoreLeavesNoGoroutine(t *testing.T) {
-	server := testkit.Etcd(t)
-	nobody := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
-	before := runtime.NumGoroutine()
-	for _, user := range []string{"", "ids", "", "ids"} {
-		c := etcdstore.Config{Endpoints: []string{server.Addr(), nobody}, User: user}
-		if user != "" {
-			c.Password = "hush"
-		}
-		s, err := etcdstore.Open(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
-			t.Error(err)
-		}
-		for _, err := range s.List(t.Context(), "") {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		c.Endpoints = []string{nobody}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := etcdstore.Open(ctx, c); err == nil {
-			t.Error("opened on nobody")
-		}
-		cancel()
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	late, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	for runtime.NumGoroutine() > before {
-		select {
-		case <-tick.C:
-		case <-late.Done():
-			stacks := make([]byte, 1<<20)
-			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
-		}
-	}
 }
 
 // A store is silent: what goes wrong is in the errors. The test runs itself

@@ -46,8 +46,8 @@ func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, dir)
 			version := swap(t, s, "key", "", "value")
-			path := filepath.Join(dir, filepath.FromSlash(registerPath("key")))
-			if err := os.WriteFile(path, test.content, fileMode); err != nil {
+			path := contentPath(t, dir, "key")
+			if err := os.WriteFile(path, test.content, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			_, getErr := s.Get(t.Context(), "key")
@@ -62,7 +62,7 @@ func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
 					t.Errorf("%s: %v", verb, err)
 				case !errors.Is(err, test.want):
 					t.Errorf("%s: error %v, want %v", verb, err, test.want)
-				case !strings.Contains(err.Error(), "key.reg"):
+				case !strings.Contains(err.Error(), path):
 					t.Errorf("%s: the message does not name the file: %v", verb, err)
 				}
 			}
@@ -71,6 +71,41 @@ func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
 			}
 			// Other registers are not affected.
 			swap(t, s, "another", "", "value")
+		})
+	}
+}
+
+// TestRegisterWithoutOneHeadAndItsContentIsDamaged shows what a plain copy of a folder in
+// use can hold: it is refused, not misread.
+func TestRegisterWithoutOneHeadAndItsContentIsDamaged(t *testing.T) {
+	for name, change := range map[string]func(content, head string) error{
+		"no head":    func(_, head string) error { return os.Remove(head) },
+		"no content": func(content, _ string) error { return os.Remove(content) },
+		"two heads": func(content, head string) error {
+			return os.WriteFile(content+"-"+filepath.Base(content)+headSuffix, nil, 0o600)
+		},
+		"not a thing": func(content, head string) error { return errors.Join(os.Remove(content), os.Remove(head)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir)
+			version := swap(t, s, "key", swap(t, s, "key", "", "first"), "second")
+			content := contentPath(t, dir, "key")
+			heads, err := filepath.Glob(filepath.Join(filepath.Dir(content), "*"+headSuffix))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := change(content, heads[0]); err != nil {
+				t.Fatal(err)
+			}
+			_, getErr := s.Get(t.Context(), "key")
+			_, createErr := s.Swap(t.Context(), "key", "", nil)
+			_, swapErr := s.Swap(t.Context(), "key", version, nil)
+			for verb, err := range map[string]error{"get": getErr, "create": createErr, "swap": swapErr} {
+				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(content)) {
+					t.Errorf("%s: error %v, want ErrDamaged with the path", verb, err)
+				}
+			}
 		})
 	}
 }
@@ -90,8 +125,8 @@ func TestForeignFileAmongRegistersIsNamedByList(t *testing.T) {
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(shardOf("key").folder()))
 	// What can't be a register is no matter.
-	for _, name := range []string{".DS_Store", newName, "key.reg~"} {
-		if err := os.WriteFile(filepath.Join(folder, name), nil, fileMode); err != nil {
+	for _, name := range []string{".DS_Store", earlierNew, "key.v~", filepath.Base(newPath("key", storeclient.Token{1}))} {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,9 +134,9 @@ func TestForeignFileAmongRegistersIsNamedByList(t *testing.T) {
 		t.Errorf("%d registers, %v", n, err)
 	}
 	// What claims to be one is.
-	for _, name := range []string{"Key.reg", ".reg", "stray.reg"} {
+	for _, name := range []string{"Key.v", ".v", "stray.v", "stray.reg"} {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, nil, fileMode); err != nil {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := list(); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path) {
@@ -150,14 +185,6 @@ func TestFolderThatIsReplacedWhileOpenIsNotWrittenTo(t *testing.T) {
 			}
 			return s.Close()
 		}},
-		{"its lock removed", func(dir string) error { return os.Remove(filepath.Join(dir, lockName)) }},
-		{"its lock replaced", func(dir string) error {
-			path := filepath.Join(dir, lockName)
-			if err := os.Rename(path, path+"-old"); err != nil {
-				return err
-			}
-			return os.WriteFile(path, nil, fileMode)
-		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -174,9 +201,9 @@ func TestFolderThatIsReplacedWhileOpenIsNotWrittenTo(t *testing.T) {
 				t.Errorf("get: error %v, want ErrReplaced", err)
 			}
 			for _, where := range []string{dir, dir + "-moved"} {
-				content, err := os.ReadFile(filepath.Join(where, filepath.FromSlash(registerPath("key"))))
-				if err == nil && strings.Contains(string(content), "after") {
-					t.Errorf("%s was written to", where)
+				names, err := os.ReadDir(filepath.Join(where, filepath.FromSlash(registerPath("key"))))
+				if err == nil && len(names) != 2 {
+					t.Errorf("%s was written to: %v", where, names)
 				}
 			}
 		})

@@ -4,44 +4,58 @@
 //
 // # What is in the folder
 //
-//	snowfence.store      says what the folder is and in which format
-//	snowfence.lock       what writers lock; never renamed, never removed
-//	registers/00 … ff    256 folders, a register's picked by a hash of its key
-//	registers/ab/KEY.reg one register: its key, version, value and a checksum
-//	registers/ab/+new    a swap under way, or what a crash left of one
+//	snowfence.store             says what the folder is and in which format
+//	snowfence.lock -> registers a symbolic link, which keeps programs of format 1 out
+//	registers/00 … ff           256 folders, a register's picked by a hash of its key
+//	registers/ab/KEY.v/         one register; once there, this name never goes
+//	    W                       the content of version W: key, version, value, checksum
+//	    V-W.head                empty: "W counts, and came after V"; always exactly one
+//	registers/ab/KEY+X.new/     a register's first version, being made
+//	registers/ab/KEY.reg        a register of format 1 that was not swapped since
 //
-// One file for each register is the simplest thing that is right. A swap writes one
-// small file, however many registers there are; a read opens one file and takes no
-// lock; nothing has to be replayed, compacted, or kept in memory. A million registers
-// are some four thousand files a folder. A log would save one of the two fsyncs of a
-// swap and lose all of that.
+// At rest a register is a folder with two files, the head and the content. A version is
+// 128 random bits, so a head's name is made once and never again.
 //
 // # How a swap is made
 //
-// The writer locks snowfence.lock with flock. The kernel frees it when its holder
-// dies, so it needs no age, and no process ever breaks it. A writer that is stopped
-// while it holds the lock holds up the other writers until it goes on or is killed;
-// their contexts end their waits. Under the lock the writer compares the version,
-// writes the new register to a file beside the old one, fsyncs it, renames it over
-// the old one and fsyncs the folder. Only then does it acknowledge.
+// The writer writes and fsyncs the content of a new version X, and renames the head V-W to
+// W-X. The rename checks and changes the version in one step: if another swap came first,
+// the old name is gone, and the rename fails. Then the writer fsyncs the folder,
+// acknowledges, and removes what it had listed before. So it removes only contents whose
+// owners come too late. No step waits for another process. A process that is stopped or
+// killed at any step holds nobody up.
 //
-// Between the rename and the last fsync others could read what a power failure
-// would still take back. Therefore the writer first leaves a mark in the lock
-// file that names the folder, and removes it last. A reader of a register of a
-// marked folder waits for the writer. A process that gets the lock and finds a
-// mark knows that its writer died half-way, fsyncs the folder itself and removes
-// the mark. The mark needs no fsync of its own: a killed process leaves it, and
-// after a power failure there is nothing left that it could speak of.
+// The first swap of a register makes the whole folder under another name and renames that.
+// A register of format 1 is converted so by its first swap.
+//
+// Between the rename and the last fsync others could read what a power failure would still
+// take back. Therefore the file of the version before stays until the folder is fsynced. A
+// reader or writer that finds it fsyncs the folder itself before it believes the head. The
+// file is looked up by its name, because a listing may miss names that come meanwhile. A
+// power failure before the fsync may leave the head without its content: then the version
+// before counts, whose content is still there.
+//
+// Writers that are killed leave contents that no head names. The next swap removes them. If
+// more than eight have gathered, a writer sweeps first: it renames the head, so that the
+// owners of the contents come too late, and removes them.
+//
+// # Format 1
+//
+// Open takes a folder of format 1 over. It waits for the lock of a program of format 1 that
+// is just writing, and puts the symbolic link in the lock's place. Such a program then gets
+// ErrReplaced from each call. There is no way back.
+//
+// # When the disk fails
 //
 // A failed fsync ends the use of the [Store]. All later calls fail with
 // [ErrFailed]; open the store again once the disk is well.
 //
 // Of a file's content no later success proves anything: the kernel reports a
 // failure once, and may then drop what it could not write. So that swap is never
-// made. Its new file was not renamed yet, and the next writer removes it.
+// made.
 //
-// Of a folder a later success counts. The mark is still there, so the next reader or
-// writer, in any process, must fsync the folder with success before anything in it
+// Of a folder a later success counts. The version before is still there, so the next reader
+// or writer, in any process, must fsync the folder with success before its head
 // counts. That rests on the file system. One with a journal or with
 // copy-on-write (ext4, XFS, btrfs, ZFS, APFS) stops when it can't write its own
 // structures: each later fsync fails, until it is mounted again and its journal
@@ -60,11 +74,12 @@
 // are to share one space open one folder, and run as one user: the folder is open to
 // its owner alone. Never use a copy of a folder beside it, or let two hosts mount one
 // block device. Network file systems are refused, and FUSE but for local block devices:
-// their locks and caches do not keep the promises above.
+// their caches do not keep the promises above.
 //
 // A restored backup is an old state: only the clock keeps new ids above those that were
 // issued since. So restore with no process running, and check the clock first. To copy a
-// folder, stop its processes, or take a snapshot that is atomic. A file system in memory,
+// folder, stop its processes, or take a snapshot that is atomic: a plain copy of a folder in
+// use may hold registers that are refused as damaged. A file system in memory,
 // or a container's own layer, empties the store when it goes; [Store.Warnings] tells. A
 // disk that loses what it has acknowledged takes durability away from everything above it.
 package filestore

@@ -30,12 +30,12 @@ var (
 	// system, or on one that might be.
 	ErrNetwork = errors.New("on a network file system")
 
-	// ErrReplaced is returned when the folder or its lock file is no longer
-	// the one that was opened. Nothing is written then.
+	// ErrReplaced is returned when the folder is no longer the one that was
+	// opened. Nothing is written then.
 	ErrReplaced = errors.New("moved, removed or replaced while in use")
 
-	// ErrFailed is returned by every call after an fsync, or the unlocking of
-	// the lock file, has failed. It comes together with the failure.
+	// ErrFailed is returned by every call after an fsync has failed. It comes
+	// together with the failure.
 	ErrFailed = errors.New("filestore: failed, and must be opened again")
 
 	// ErrUnsupported is returned by Open where the operating system lacks what

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// A register's file, numbers big-endian:
+// The content of one version of a register, numbers big-endian:
 //
 //	 0  7  "SNOWREG"
 //	 7  1  format, 1
@@ -36,7 +36,7 @@ const (
 	maxFile = headerSize + store.MaxKey + store.MaxValue + sumSize
 )
 
-// encodeRegister returns the file of a register. Key and value must be valid.
+// encodeRegister returns the content of a version. Key and value must be valid.
 func encodeRegister(key string, version storeclient.Token, value []byte) []byte {
 	b := make([]byte, 0, headerSize+len(key)+len(value)+sumSize)
 	b = append(b, magic...)
@@ -50,7 +50,7 @@ func encodeRegister(key string, version storeclient.Token, value []byte) []byte 
 	return append(b, sum[:]...)
 }
 
-// decodeRegister reads the file of a register. Its error is a *FileError
+// decodeRegister reads the content of a version. Its error is a *FileError
 // without a path. The value is a part of b.
 func decodeRegister(b []byte) (store.Entry, error) {
 	switch {
@@ -59,7 +59,7 @@ func decodeRegister(b []byte) (store.Entry, error) {
 	case len(b) < headerSize:
 		return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
 	case b[len(magic)] > format:
-		return store.Entry{}, newer(int(b[len(magic)]))
+		return store.Entry{}, newer(int(b[len(magic)]), format)
 	case b[len(magic)] < format:
 		return store.Entry{}, damaged("format %d, the first is %d", b[len(magic)], format)
 	}
@@ -89,37 +89,42 @@ func damaged(detail string, args ...any) *FileError {
 	return &FileError{Err: ErrDamaged, Detail: fmt.Sprintf(detail, args...)}
 }
 
-func newer(n int) *FileError {
-	return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, format)}
+func newer(n, known int) *FileError {
+	return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, known)}
 }
 
 // The marker file makes a folder a store. It is written last when a store is
 // created, so that where it stands everything else stands too. Its first line
 // is for programs, the rest for people who find it.
 const (
-	markerHead = "snowfence file store, format "
-	marker     = markerHead + "1\n" +
-		"\n" +
+	markerHead   = "snowfence file store, format "
+	markerFormat = 2
+	markerBody   = "\n\n" +
 		"Snowfence keeps here what it must not forget. Do not edit, copy or sync this\n" +
 		"folder while it is in use, and do not restore an old copy of it lightly: ids\n" +
 		"that were issued since could be issued again.\n"
 )
 
-// checkMarker returns a *FileError without a path unless b is this version's
-// marker. The marker is constant, so it needs no checksum.
-func checkMarker(b []byte) error {
-	if string(b) == marker {
-		return nil
+// marker returns the marker of a format.
+func marker(format int) string { return markerHead + strconv.Itoa(format) + markerBody }
+
+// parseMarker returns the format that a marker names. Its error is a *FileError
+// without a path. The marker is constant, so it needs no checksum.
+func parseMarker(b []byte) (int, error) {
+	for n := 1; n <= markerFormat; n++ {
+		if string(b) == marker(n) {
+			return n, nil
+		}
 	}
 	if rest, ok := strings.CutPrefix(string(b), markerHead); ok {
 		number, _, _ := strings.Cut(rest, "\n")
-		if n, err := strconv.Atoi(number); err == nil && n > format {
-			return newer(n)
+		if n, err := strconv.Atoi(number); err == nil && n > markerFormat {
+			return 0, newer(n, markerFormat)
 		}
-		return damaged("it is not as it was written")
+		return 0, damaged("it is not as it was written")
 	}
-	if strings.HasPrefix(marker, string(b)) {
-		return damaged("%d bytes, it has %d", len(b), len(marker))
+	if strings.HasPrefix(markerHead, string(b)) {
+		return 0, damaged("%d bytes, it has %d", len(b), len(marker(markerFormat)))
 	}
-	return &FileError{Err: ErrForeign, Detail: "it does not begin as a store's does"}
+	return 0, &FileError{Err: ErrForeign, Detail: "it does not begin as a store's does"}
 }

@@ -42,15 +42,17 @@ func FuzzDecodeRegister(f *testing.F) {
 	})
 }
 
-func FuzzCheckMarker(f *testing.F) {
-	f.Add([]byte(marker))
-	f.Add([]byte(markerHead + "2\n"))
+func FuzzParseMarker(f *testing.F) {
+	f.Add([]byte(marker(1)))
+	f.Add([]byte(marker(2)))
+	f.Add([]byte(markerHead + "3\n"))
 	f.Add([]byte(markerHead))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var fileError *FileError
-		if err := checkMarker(b); (err == nil) != (string(b) == marker) || err != nil && !errors.As(err, &fileError) {
-			t.Errorf("checkMarker(%q) = %v", b, err)
+		n, err := parseMarker(b)
+		if (err == nil) != (n > 0 && string(b) == marker(n)) || err != nil && !errors.As(err, &fileError) {
+			t.Errorf("parseMarker(%q) = %d, %v", b, n, err)
 		}
 	})
 }

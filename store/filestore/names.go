@@ -7,20 +7,31 @@ import (
 	"path"
 	"strings"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
 // Names in the store's folder. See the package's documentation.
 const (
 	markerName    = "snowfence.store"
-	markerNewName = "snowfence.store+new"
 	lockName      = "snowfence.lock"
 	registersName = "registers"
-	newName       = "+new" // in a shard: a swap under way
-	suffix        = ".reg"
+	unfinished    = "+" // behind the marker's name and the lock's: a file that is to take its place
 
 	// ignoredName is what file systems put into the root of a volume.
 	ignoredName = "lost+found"
+)
+
+// Names in the folder of a shard, which begin with the key, and in that of a register.
+const (
+	registerSuffix = ".v"
+	newSuffix      = ".new" // a register's first version, being made
+	headSuffix     = ".head"
+	earlierSuffix  = ".reg" // a register of format 1
+	earlierNew     = "+new" // a swap of format 1 that was not finished
+
+	// absent stands for the version before a register's first.
+	absent = "0"
 )
 
 // shards is how many folders the registers are spread over.
@@ -42,24 +53,43 @@ func shardOf(key string) shard {
 // folder returns the shard's path below the store's folder.
 func (s shard) folder() string { return path.Join(registersName, string(s)) }
 
-// newPath returns the path of the shard's swap under way.
-func (s shard) newPath() string { return path.Join(s.folder(), newName) }
+// registerPath returns the path of the folder of key's register.
+func registerPath(key string) string { return stem(key) + registerSuffix }
 
-// registerPath returns the path of key's register.
-func registerPath(key string) string {
-	return path.Join(shardOf(key).folder(), flat(key)+suffix)
+// earlierPath returns the path of key's register in format 1.
+func earlierPath(key string) string { return stem(key) + earlierSuffix }
+
+// newPath returns the path at which the first version of key's register is made.
+func newPath(key string, version storeclient.Token) string {
+	return stem(key) + "+" + version.String() + newSuffix
 }
 
-// flat turns a key, or a prefix of one, into a part of a file name. Keys have
-// no '+', so no two keys share a name, and the suffix keeps "." and ".." from
-// meaning folders. The longest name has 204 bytes. Keys have no capitals, so
-// file systems that fold case are fine too.
+// stem is the part of a path that all files of a key's register share.
+func stem(key string) string { return shardOf(key).folder() + "/" + flat(key) }
+
+// flat turns a key into a part of a file name. Keys have no '+', so no two keys share a
+// name, and the suffixes keep "." and ".." from meaning folders. The longest name has 237
+// bytes. Keys have no capitals, so file systems that fold case are fine too.
 func flat(key string) string { return strings.ReplaceAll(key, "/", "+") }
 
-// keyAt returns the key of the register with the given file name in shard s.
-// Its error is a *FileError without a path.
+// isUnfinished reports whether a name in a shard is of a first version of key's register
+// that was made beside it.
+func isUnfinished(name, key string) bool {
+	token, ok := strings.CutPrefix(name, flat(key)+"+")
+	return ok && strings.HasSuffix(token, newSuffix) && storeclient.IsToken(strings.TrimSuffix(token, newSuffix))
+}
+
+// keyAt returns the key of the register with the given file name in shard s, and no key
+// where the name can't be that of a register. Its error is a *FileError without a path.
 func keyAt(s shard, name string) (string, error) {
-	key := strings.ReplaceAll(strings.TrimSuffix(name, suffix), "+", "/")
+	base, ok := strings.CutSuffix(name, registerSuffix)
+	if !ok {
+		base, ok = strings.CutSuffix(name, earlierSuffix)
+	}
+	if !ok {
+		return "", nil // a first version being made, or what some file manager left
+	}
+	key := strings.ReplaceAll(base, "+", "/")
 	if err := store.ValidateKey(key); err != nil {
 		return "", &FileError{Err: ErrForeign, Detail: "its name is not that of a register"}
 	}
@@ -67,4 +97,20 @@ func keyAt(s shard, name string) (string, error) {
 		return "", &FileError{Err: ErrForeign, Detail: fmt.Sprintf("a register of this name belongs into %s", right.folder())}
 	}
 	return key, nil
+}
+
+// A head is the one empty file in a register's folder that says by its name which
+// version counts: after came after before.
+type head struct{ before, after string }
+
+func (h head) name() string { return h.before + "-" + h.after + headSuffix }
+
+// parseHead returns the head with that name, and whether there is one.
+func parseHead(name string) (h head, ok bool) {
+	versions, ok := strings.CutSuffix(name, headSuffix)
+	if !ok {
+		return head{}, false
+	}
+	h.before, h.after, ok = strings.Cut(versions, "-")
+	return h, ok && storeclient.IsToken(h.after) && (h.before == absent || storeclient.IsToken(h.before))
 }

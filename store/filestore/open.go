@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
@@ -29,7 +30,8 @@ type Config struct {
 	// mounted.
 	Existing bool
 
-	// Clock passes the waits for the lock. Nil means the system's.
+	// Clock passes the wait for the lock of an earlier version, when a folder of format 1
+	// is taken over. Nil means the system's.
 	Clock snowfence.Clock
 
 	// Rand gives the random bytes of versions, 16 for each. Nil means
@@ -86,8 +88,11 @@ func (c Config) Name() string {
 // Open opens the store in the config's folder. A folder that is missing or empty
 // becomes a new store. A folder that holds anything else is refused with
 // ErrForeign, one on a network file system with ErrNetwork, and one that is
-// damaged or too new with ErrDamaged or ErrNewer; these name the path. ctx ends the
-// wait for another process that is creating the same store.
+// damaged or too new with ErrDamaged or ErrNewer; these name the path.
+//
+// A folder of format 1 is taken over: processes of earlier versions that have it open get
+// ErrReplaced, or an error that is like it, from then on. ctx ends the wait for such a
+// process that is just writing.
 //
 // Any number of processes may open one folder, and a process may open it more
 // than once.
@@ -108,7 +113,7 @@ func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, er
 	case system.Network:
 		return nil, &FileError{Path: path, Err: ErrNetwork, Detail: system.Refusal() + ", and several hosts need another engine"}
 	}
-	d, err := openDisk(path, !c.Existing)
+	d, err := disk.Open(path, !c.Existing)
 	if c.Existing && errors.Is(err, fs.ErrNotExist) {
 		return nil, noStore(path)
 	}
@@ -125,24 +130,17 @@ func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, er
 
 // openOn opens the store on d, and creates it if it must and may. It closes d
 // if it fails.
-func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) {
+func openOn(ctx context.Context, d disk.Folder, path string, c Config) (*Store, error) {
 	s := &Store{
 		disk:   d,
 		path:   path,
 		clock:  cmp.Or(c.Clock, snowfence.SystemClock()),
 		random: c.Rand,
-		turn:   make(chan struct{}, 1),
 		life:   storeclient.Begin(),
 	}
-	found, err := s.look(c.Existing)
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	if err := d.openLock(); err != nil {
-		return nil, errors.Join(s.wrap(err), d.close())
-	}
-	if !found {
-		_, err = exclusive(ctx, s, func() (struct{}, error) { return struct{}{}, s.create() })
+	format, err := s.inspect(c.Existing)
+	if err == nil && format != markerFormat {
+		err = s.prepare(ctx)
 	}
 	if err == nil {
 		// The marker may have been put there by a process that was killed
@@ -156,86 +154,55 @@ func openOn(ctx context.Context, d disk, path string, c Config) (*Store, error) 
 	return s, nil
 }
 
-// look reports whether the folder is a store, and returns an error if it is not and may
-// not become one. It writes nothing: not even a lock belongs into somebody else's folder.
-// So another process may just be creating the store. The marker is looked for last: it
-// tells that what was there before is no stranger's.
-func (s *Store) look(existing bool) (found bool, err error) {
+// inspect returns the format of the folder's store, 0 for an empty folder, and an error if
+// the folder is not a store and may not become one. It writes nothing: nothing belongs into
+// somebody else's folder. So another process may just be creating the store. The marker is
+// looked for last: it tells that what was there before is no stranger's.
+func (s *Store) inspect(existing bool) (format int, err error) {
 	foreign := s.checkForeign()
-	found, err = s.findMarker()
+	format, err = s.findMarker()
 	switch {
-	case found || err != nil:
-		return found, err
+	case format > 0 || err != nil:
+		return format, err
 	case foreign == nil && existing:
-		return false, noStore(s.path)
+		return 0, noStore(s.path)
 	}
-	return false, foreign
+	return 0, foreign
 }
 
 // noStore is the error about a folder that must hold a store, and is missing or
 // empty.
 func noStore(path string) error { return &FileError{Path: path, Err: store.ErrNoStore} }
 
-// findMarker reports whether the folder is a store of this format. A marker of
-// any other kind is an error.
-func (s *Store) findMarker() (bool, error) {
+// findMarker returns the format of the folder's marker, and 0 if there is none. A marker
+// of any other kind is an error.
+func (s *Store) findMarker() (int, error) {
 	// A newer marker may be longer; its head tells.
-	content, err := s.disk.readFile(markerName, 1<<16)
+	content, err := s.disk.Read(markerName, 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
-		return false, s.wrap(err)
+		return 0, s.wrap(err)
 	}
-	return true, s.name(checkMarker(content), markerName)
-}
-
-// create makes an empty folder a store, or carries on where another process
-// was killed while it did. It is called under the lock.
-//
-// The marker comes last, when all folders are durable. So a store with a marker is whole,
-// and without one it holds no register yet.
-func (s *Store) create() error {
-	if found, err := s.findMarker(); found || err != nil {
-		return err // another process was faster
-	}
-	if err := s.checkForeign(); err != nil {
-		return err
-	}
-	folders := []string{registersName}
-	for i := range shards {
-		folders = append(folders, shardAt(i).folder())
-	}
-	for _, folder := range folders {
-		if err := s.disk.mkdir(folder); err != nil && !errors.Is(err, fs.ErrExist) {
-			return s.wrap(err)
-		}
-	}
-	for _, folder := range []string{registersName, "."} {
-		if err := s.syncFolder(folder); err != nil {
-			return err
-		}
-	}
-	if err := s.disk.syncAncestors(); err != nil {
-		return s.wrap(fmt.Errorf("sync the folders above: %w", err))
-	}
-	return s.replace(markerNewName, markerName, []byte(marker))
+	format, err := parseMarker(content)
+	return format, s.name(err, markerName)
 }
 
 // checkForeign returns a *FileError if a folder without a marker holds anything that a
 // creation does not leave behind when it is cut short. Registers without a marker are the
 // remains of a store, and no place for a fresh one.
 func (s *Store) checkForeign() error {
-	names, err := s.disk.names(".")
+	names, err := s.disk.Names(".")
 	if err != nil {
 		return s.wrap(err)
 	}
 	begun := false
 	for _, name := range names {
-		switch name {
-		case registersName:
+		switch {
+		case name == registersName:
 			begun = true
-		case lockName, markerNewName, ignoredName:
+		case name == lockName, name == ignoredName, isMarkerCopy(name), strings.HasPrefix(name, lockName+unfinished):
 		default:
 			return &FileError{Path: s.path, Err: ErrForeign, Detail: fmt.Sprintf("it is not empty, it holds %q", name)}
 		}
@@ -243,20 +210,19 @@ func (s *Store) checkForeign() error {
 	if !begun {
 		return nil
 	}
-	folders, err := s.disk.names(registersName)
+	folders, err := s.disk.Names(registersName)
 	if err != nil {
 		return s.wrap(err)
 	}
 	for _, folder := range folders {
 		folder = registersName + "/" + folder
-		inside, err := s.disk.names(folder)
+		inside, err := s.disk.Names(folder)
 		if err != nil {
 			return s.wrap(err)
 		}
 		for _, name := range inside {
-			if strings.HasSuffix(name, suffix) {
-				return &FileError{Path: s.at(markerName), Err: ErrDamaged,
-					Detail: fmt.Sprintf("it is missing, yet there are registers: %s", s.at(folder+"/"+name))}
+			if strings.HasSuffix(name, registerSuffix) || strings.HasSuffix(name, earlierSuffix) {
+				return s.damage(markerName, fmt.Sprintf("it is missing, yet there are registers: %s", s.at(folder+"/"+name)))
 			}
 		}
 	}

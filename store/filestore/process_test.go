@@ -1,3 +1,5 @@
+//go:build linux || darwin || freebsd || openbsd
+
 package filestore
 
 import (
@@ -30,6 +32,13 @@ const (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(countIn); dir != "" {
 		if err := count(dir, os.Getenv(countAs)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	if dir := os.Getenv(stopIn); dir != "" {
+		if err := stopInSwap(dir, os.Getenv(stopAt)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
@@ -22,7 +23,7 @@ import (
 // Store is an open store in a folder. It is safe for concurrent use, by the
 // goroutines of this process and by other processes that opened the folder.
 type Store struct {
-	disk   disk
+	disk   disk.Folder
 	path   string // of the folder, absolute; for messages
 	named  string // the name of the store
 	system localdisk.System
@@ -30,60 +31,48 @@ type Store struct {
 	random io.Reader
 
 	life *storeclient.Life
-	turn chan struct{} // holds a value while a goroutine of this Store has, or waits for, the lock
+	busy sync.RWMutex // held for reading by each call that uses the disk; Close waits for them
 
 	// broken is set by the first failure that ends the store's use, and never
 	// cleared.
 	broken atomic.Pointer[error]
 }
 
-// Get implements [store.Store]. It reads one file, and waits only for a swap
-// under way in the same one of 256 folders. Besides the errors named there it
-// returns a *FileError for a register that can't be trusted.
-//
-// Reading takes no lock, because a rename shows a reader the whole old file or
-// the whole new one. The mark is looked at after the register, and that order
-// matters: the writer of what was read had set the mark before its rename, so
-// if the mark is clear now, the folder has been fsynced since.
+// Get implements [store.Store]. It lists one small folder and reads one file. Beside a
+// swap that is not durable yet it makes two fsyncs, so that it returns nothing that a
+// power failure takes back. It waits for no other process. Besides the errors named
+// there it returns a *FileError for a register that can't be trusted.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key)); err != nil {
 		return store.Entry{}, err
 	}
-	if err := s.disk.same(); err != nil {
-		return store.Entry{}, s.unlessClosed(err)
-	}
-	e, err := s.read(key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Entry{}, s.unlessClosed(err)
-	}
-	m, markErr := s.disk.readMark()
-	if markErr != nil {
-		return store.Entry{}, s.unlessClosed(markErr)
-	}
-	if m.clears(shardOf(key)) {
-		return e, err
-	}
-	return exclusive(ctx, s, func() (store.Entry, error) { return s.read(key) })
+	return call(ctx, s, func() (store.Entry, error) {
+		r, err := s.find(key)
+		if err == nil && r.entry.Version == "" {
+			err = store.ErrNotFound
+		}
+		return r.entry, err
+	})
 }
 
-// Swap implements [store.Store]. It costs two fsyncs, and swaps of one folder
-// are made one at a time. Once the disk is being written to, a context that
-// ends makes Swap return at once, but the swap goes on: its outcome is
-// unknown. A full disk is an error, and the store can be used on.
+// Swap implements [store.Store]. It costs two fsyncs, and three for a register's first.
+// It waits for no other process. A context that ends makes Swap return at once, but the
+// swap goes on: its outcome is unknown. A full disk is an error, and the store can be
+// used on.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(s.usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
 	}
 	value = slices.Clone(value) // the swap may outlive this call
-	return exclusive(ctx, s, func() (store.Version, error) { return s.swap(key, prev, value) })
+	return call(ctx, s, func() (store.Version, error) { return s.swap(key, prev, value) })
 }
 
-// List implements [store.Store]. It takes no lock, and holds the names of one
-// of 256 folders at a time.
+// List implements [store.Store]. It holds the names of one of 256 folders at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		for i := range shards {
-			keys, err := s.keys(ctx, shardAt(i))
+			at := shardAt(i)
+			keys, err := call(ctx, s, func() ([]string, error) { return s.keys(at) })
 			if err != nil {
 				return err
 			}
@@ -91,7 +80,11 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 				if !strings.HasPrefix(key, prefix) {
 					continue
 				}
-				e, err := s.entry(ctx, key)
+				e, err := s.Get(ctx, key)
+				if errors.Is(err, store.ErrNotFound) {
+					// Registers are never removed, so this one was, by somebody else.
+					err = s.damage(registerPath(key), "it is missing")
+				}
 				if err != nil || !yield(e) {
 					return err
 				}
@@ -123,83 +116,70 @@ func (s *Store) Warnings() []string {
 // Name implements [store.Named]: the name is the folder, after symbolic links.
 func (s *Store) Name() string { return s.named }
 
-// Close implements [store.Store]. It waits for a swap that has begun to write.
+// Close implements [store.Store]. It waits for swaps that have begun to write.
 func (s *Store) Close() error {
 	return s.life.End(func() error {
-		s.turn <- struct{}{} // and never given back
-		return s.disk.close()
+		s.busy.Lock() // and never given back
+		return s.disk.Close()
 	})
 }
 
-// keys returns the keys of a shard's registers.
-func (s *Store) keys(ctx context.Context, at shard) ([]string, error) {
+// call runs f, which uses the disk, while the folder is the one that was opened. If the
+// context or the store's life ends first, call returns and f runs on: no context can
+// call the disk back.
+func call[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
 	if err := s.usable(ctx); err != nil {
-		return nil, err
+		var none T
+		return none, err
 	}
-	names, err := s.disk.names(at.folder())
-	if err != nil {
-		return nil, s.unlessClosed(s.lost(err, at.folder()))
+	value, err := storeclient.Call(ctx, s.life, func() (value T, err error) {
+		if !s.busy.TryRLock() { // it fails beside Close alone
+			return value, store.ErrClosed
+		}
+		defer s.busy.RUnlock()
+		if err := s.same(); err != nil {
+			return value, err
+		}
+		return f()
+	})
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("filestore: wait for the disk: %w", err)
 	}
+	return value, err
+}
+
+// keys returns the keys of a shard's registers. It lists the folder twice: a register that
+// is converted from format 1 has two names, and a listing may miss the one that comes and
+// the one that goes.
+func (s *Store) keys(at shard) ([]string, error) {
 	var keys []string
-	for _, name := range names {
-		// Anything without the suffix can't be a register: a swap under way,
-		// or what some file manager left.
-		if !strings.HasSuffix(name, suffix) {
-			continue
-		}
-		key, err := keyAt(at, name)
+	for range 2 {
+		names, err := s.disk.Names(at.folder())
 		if err != nil {
-			return nil, s.name(err, at.folder()+"/"+name)
+			return nil, s.lost(err, at.folder())
 		}
-		keys = append(keys, key)
+		for _, name := range names {
+			key, err := keyAt(at, name)
+			if err != nil {
+				return nil, s.name(err, at.folder()+"/"+name)
+			}
+			if key != "" {
+				keys = append(keys, key)
+			}
+		}
 	}
-	// Some file systems show a name twice that is replaced meanwhile.
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
 }
 
-// entry reads the register of a key that was listed.
-func (s *Store) entry(ctx context.Context, key string) (store.Entry, error) {
-	if err := s.usable(ctx); err != nil {
-		return store.Entry{}, err
+// same returns ErrReplaced, in a *FileError, if the folder is no longer to be found where
+// it was opened.
+func (s *Store) same() error {
+	same, err := s.disk.Same()
+	if err == nil && !same {
+		return &FileError{Path: s.path, Err: ErrReplaced}
 	}
-	e, err := s.read(key)
-	if errors.Is(err, store.ErrNotFound) {
-		// Registers are never removed, so this one was, by somebody else.
-		err = s.missing(registerPath(key))
-	}
-	return e, s.unlessClosed(err)
-}
-
-// read returns the register of key as the file system shows it.
-func (s *Store) read(key string) (store.Entry, error) {
-	path := registerPath(key)
-	content, err := s.disk.readFile(path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		// A missing folder has lost registers. It is not an empty one.
-		f, err := s.folder(shardOf(key).folder())
-		if err != nil {
-			return store.Entry{}, err
-		}
-		if err := f.Close(); err != nil {
-			return store.Entry{}, s.wrap(err)
-		}
-		return store.Entry{}, store.ErrNotFound
-	}
-	if errors.Is(err, errTooLong) {
-		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: "it is longer than any register"}, path)
-	}
-	if err != nil {
-		return store.Entry{}, s.wrap(err)
-	}
-	e, err := decodeRegister(content)
-	if err != nil {
-		return store.Entry{}, s.name(err, path)
-	}
-	if e.Key != key {
-		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: fmt.Sprintf("it holds the register of %q", e.Key)}, path)
-	}
-	return e, nil
+	return s.wrap(err)
 }
 
 // usable returns why the store can't be used, if so.
@@ -210,20 +190,16 @@ func (s *Store) usable(ctx context.Context) error {
 	return s.life.Usable(ctx)
 }
 
-// unlessClosed returns err, or ErrClosed in its place if the store has been
-// closed meanwhile: the files then fail for that reason.
-func (s *Store) unlessClosed(err error) error {
-	if err != nil && s.life.Ended() {
-		return store.ErrClosed
-	}
-	return err
-}
-
 // at returns the path of something in the store, for messages.
 func (s *Store) at(path string) string { return filepath.Join(s.path, filepath.FromSlash(path)) }
 
-// wrap says which store an error of the operating system is about.
-func (s *Store) wrap(err error) error { return fmt.Errorf("filestore: in %s: %w", s.path, err) }
+// wrap says which store an error of the operating system is about, if there is one.
+func (s *Store) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("filestore: in %s: %w", s.path, err)
+}
 
 // name puts the path into a *FileError.
 func (s *Store) name(err error, path string) error {
@@ -232,26 +208,4 @@ func (s *Store) name(err error, path string) error {
 		f.Path = s.at(path)
 	}
 	return err
-}
-
-// folder opens a folder of the store for fsync.
-func (s *Store) folder(path string) (file, error) {
-	f, err := s.disk.openFolder(path)
-	if err != nil {
-		return nil, s.lost(err, path)
-	}
-	return f, nil
-}
-
-// lost says what is wrong with a folder that must be there.
-func (s *Store) lost(err error, path string) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.missing(path)
-	}
-	return s.wrap(err)
-}
-
-// missing is the error for a part of the store that is not there.
-func (s *Store) missing(path string) error {
-	return &FileError{Path: s.at(path), Err: ErrDamaged, Detail: "it is missing"}
 }

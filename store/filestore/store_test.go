@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/storetest"
@@ -69,6 +70,20 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// contentPath returns the path of the content that counts of a key's register.
+func contentPath(t *testing.T, dir, key string) string {
+	t.Helper()
+	heads, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(registerPath(key)), "*"+headSuffix))
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("heads %q, %v", heads, err)
+	}
+	h, ok := parseHead(filepath.Base(heads[0]))
+	if !ok {
+		t.Fatalf("%q is no head", heads[0])
+	}
+	return filepath.Join(filepath.Dir(heads[0]), h.after)
+}
+
 // TestVersionsDoNotRepeatAfterABackupIsRestored restores a register beneath an
 // open store, which its documentation warns of, and shows that no version is
 // given out twice even so.
@@ -76,9 +91,8 @@ func TestVersionsDoNotRepeatAfterABackupIsRestored(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	version := swap(t, s, "key", "", "backed up")
-	path := filepath.Join(dir, filepath.FromSlash(registerPath("key")))
-	backup, err := os.ReadFile(path)
-	if err != nil {
+	path, backup := filepath.Join(dir, filepath.FromSlash(registerPath("key"))), filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(backup, os.DirFS(path)); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[store.Version]bool{version: true}
@@ -88,7 +102,7 @@ func TestVersionsDoNotRepeatAfterABackupIsRestored(t *testing.T) {
 			t.Fatalf("version %q again", next)
 		}
 		seen[next] = true
-		if err := os.WriteFile(path, backup, fileMode); err != nil {
+		if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, os.DirFS(backup))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,8 +167,11 @@ func TestEverythingIsForItsOwnerAlone(t *testing.T) {
 			return err
 		}
 		want := fs.FileMode(0o600)
-		if d.IsDir() {
+		switch {
+		case d.IsDir():
 			want = 0o700
+		case d.Type() == fs.ModeSymlink:
+			return nil // its own mode says nothing
 		}
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
@@ -170,10 +187,10 @@ func TestFolderThatIsNotAStoreIsRefusedUntouched(t *testing.T) {
 	write := func(name, content string) func(dir string) error {
 		return func(dir string) error {
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				return err
 			}
-			return os.WriteFile(path, []byte(content), fileMode)
+			return os.WriteFile(path, []byte(content), 0o600)
 		}
 	}
 	tests := []struct {
@@ -185,11 +202,12 @@ func TestFolderThatIsNotAStoreIsRefusedUntouched(t *testing.T) {
 		{"somebody's document", write("letter.txt", "dear"), ErrForeign, "letter.txt"},
 		{"somebody's folder", write("photos/1.jpg", ""), ErrForeign, "photos"},
 		{"another program's marker", write(markerName, "#!/bin/sh\n"), ErrForeign, markerName},
-		{"marker of a newer format", write(markerName, markerHead+"2\nwhatever it says\n"), ErrNewer, "format 2"},
-		{"marker cut short", write(markerName, marker[:40]), ErrDamaged, markerName},
+		{"marker of a newer format", write(markerName, markerHead+"3\nwhatever it says\n"), ErrNewer, "format 3"},
+		{"marker cut short", write(markerName, marker(2)[:40]), ErrDamaged, markerName},
 		{"marker emptied", write(markerName, ""), ErrDamaged, markerName},
-		{"marker altered", write(markerName, marker+"x"), ErrDamaged, markerName},
-		{"registers without a marker", write("registers/00/key.reg", "x"), ErrDamaged, "key.reg"},
+		{"marker altered", write(markerName, marker(2)+"x"), ErrDamaged, markerName},
+		{"registers without a marker", write("registers/00/key.v/x", ""), ErrDamaged, "key.v"},
+		{"registers of format 1 without a marker", write("registers/00/key.reg", "x"), ErrDamaged, "key.reg"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -214,7 +232,7 @@ func TestFolderThatIsNotAStoreIsRefusedUntouched(t *testing.T) {
 
 func TestEmptyVolumeBecomesAStore(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, ignoredName), folderMode); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, ignoredName), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	swap(t, open(t, dir), "key", "", "value")
@@ -248,7 +266,7 @@ func TestExistingStoreIsDemanded(t *testing.T) {
 // there.
 func TestFolderThatIsNotEmptyIsNotTakenForNoStore(t *testing.T) {
 	foreign, damaged := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "letter"), nil, fileMode); err != nil {
+	if err := os.WriteFile(filepath.Join(foreign, "letter"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	swap(t, open(t, damaged), "key", "", "value")
@@ -264,20 +282,30 @@ func TestFolderThatIsNotEmptyIsNotTakenForNoStore(t *testing.T) {
 }
 
 func TestKeysHaveFilesOfTheirOwn(t *testing.T) {
-	keys := []string{".", "..", "/", "//", "a", "a/", "/a", "a.reg", "a/b", "a.b", "new", "/new", strings.Repeat("/", store.MaxKey)}
+	keys := []string{".", "..", "/", "//", "a", "a/", "/a", "a.reg", "a/b", "a.b", "new", "/new", "a.v", "a.new", "a.reg.v", strings.Repeat("/", store.MaxKey)}
 	seen := make(map[string]string)
 	for _, key := range keys {
-		path := registerPath(key)
-		if other, ok := seen[path]; ok {
-			t.Errorf("%q and %q share %s", key, other, path)
+		for _, path := range []string{registerPath(key), earlierPath(key)} {
+			if other, ok := seen[path]; ok {
+				t.Errorf("%q and %q share %s", key, other, path)
+			}
+			seen[path] = key
+			name := filepath.Base(path)
+			if strings.Count(path, "/") != 2 || name == earlierNew {
+				t.Errorf("%q: path %q", key, path)
+			}
+			if got, err := keyAt(shardOf(key), name); got != key || err != nil {
+				t.Errorf("%q comes back as %q, %v", key, got, err)
+			}
 		}
-		seen[path] = key
-		name := filepath.Base(path)
-		if len(name) > 255 || name == newName || strings.Count(path, "/") != 2 {
-			t.Errorf("%q: path %q", key, path)
+		made := filepath.Base(newPath(key, storeclient.Token{1}))
+		if got, err := keyAt(shardOf(key), made); got != "" || err != nil || len(made) > 255 {
+			t.Errorf("%q: a first version at %q counts as one of %q, %v", key, made, got, err)
 		}
-		if got, err := keyAt(shardOf(key), name); got != key || err != nil {
-			t.Errorf("%q comes back as %q, %v", key, got, err)
+		for _, other := range keys {
+			if isUnfinished(made, other) != (other == key) {
+				t.Errorf("%q is taken for a first version of %q", made, other)
+			}
 		}
 	}
 }

@@ -1,213 +1,243 @@
 package filestore
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"time"
+	"slices"
 
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
-// Waits between two tries for a lock that another process holds, for some milliseconds or,
-// if it is stopped, for long. Not waiting inside flock lets a context end the wait.
-const (
-	firstWait   = time.Millisecond
-	longestWait = 16 * time.Millisecond
-)
+// mostRemains is how many contents that no head names a writer leaves in a register's
+// folder before it sweeps. Each is of a writer that was killed in a swap, or of one that
+// is just making one.
+const mostRemains = 8
 
-// exclusive runs f while this Store alone writes to the folder, with no swap
-// left half-way. If the context ends while f runs, exclusive returns and f
-// runs on: no context can call the disk back.
-func exclusive[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
-	if err := s.acquire(ctx); err != nil {
-		var none T
-		return none, err
-	}
-	value, err := storeclient.Call(ctx, s.life, func() (value T, err error) {
-		defer s.release()
-		if err = s.settle(); err == nil {
-			value, err = f()
-		}
-		return value, err
-	})
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = fmt.Errorf("filestore: wait for the disk: %w", err)
-	}
-	return value, err
-}
-
-// acquire waits for this goroutine's turn among those of the Store, and then
-// for the Store's among those of all processes. It leaves nothing behind when
-// it fails.
-func (s *Store) acquire(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-s.life.Context().Done():
-		return store.ErrClosed
-	}
-	err := s.lockFile(ctx)
-	if err != nil {
-		<-s.turn
-	}
-	return err
-}
-
-func (s *Store) lockFile(ctx context.Context) error {
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		// What has ended or broken while this goroutine waited ends its wait.
-		if err := s.usable(ctx); err != nil {
-			return err
-		}
-		locked, err := s.disk.tryLock()
-		if err != nil {
-			return fmt.Errorf("filestore: %s: lock: %w", s.at(lockName), err)
-		}
-		if locked {
-			return nil
-		}
-		expired, stop := s.clock.After(wait)
-		select {
-		case <-expired:
-		case <-ctx.Done():
-			stop()
-		case <-s.life.Context().Done():
-			stop()
-		}
-	}
-}
-
-// release undoes acquire. A lock that can't be unlocked would be held until
-// the store is closed; so the store is as good as broken.
-func (s *Store) release() {
-	if err := s.disk.unlock(); err != nil {
-		_ = s.fail(fmt.Errorf("unlock: %w", err)) // the next call returns it
-	}
-	<-s.turn
-}
-
-// settle makes sure, under the lock, that this is still the store that was
-// opened, and finishes what a writer left that died half-way, or that failed:
-// it clears its new file away and makes what it renamed durable. A folder's fsync
-// may succeed after one that failed; why that counts is said in the package's
-// documentation.
-func (s *Store) settle() error {
-	if err := s.disk.same(); err != nil {
-		return err
-	}
-	m, err := s.disk.readMark()
-	if err != nil {
-		return s.wrap(err)
-	}
-	if m == unmarked {
-		return nil
-	}
-	// A mark that names no shard was torn by a power failure, or is that of a
-	// young lock file. Nothing is under way then.
-	if at, ok := m.shard(); ok {
-		if err := s.clear(at.newPath()); err != nil {
-			return err
-		}
-		if err := s.syncFolder(at.folder()); err != nil {
-			return err
-		}
-	}
-	return s.mark(unmarked)
-}
-
-// swap is the whole of compare-and-swap, under the lock. It takes effect with
-// the rename in replace.
-//
-// A conflict is final because the swap is given up under the same lock under
-// which it was found. On any other error the mark stays, and the next
-// process settles what there is.
+// swap is the whole of compare-and-swap. It takes effect with the rename of the head,
+// which checks and changes the version in one step: a head's name is made once and never
+// again, so a rename whose source is gone came too late.
 func (s *Store) swap(key string, prev store.Version, value []byte) (store.Version, error) {
-	current, err := s.read(key) // its version stays zero if there is none
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return "", err
+	swept := false
+	for {
+		r, err := s.find(key)
+		if err != nil {
+			return "", err
+		}
+		if r.entry.Version != prev {
+			return "", store.ErrConflict
+		}
+		if !swept && r.crowded() {
+			swept = true // once, lest two writers sweep each other's marks for ever
+			if err := s.sweep(r); err != nil && !errors.Is(err, errChanged) {
+				return "", err
+			}
+			continue
+		}
+		version, err := s.draw()
+		if err != nil {
+			return "", err
+		}
+		content := encodeRegister(key, version, value)
+		if r.present {
+			err = s.advance(key, r, version, content)
+		} else {
+			err = s.begin(key, r, version, content)
+		}
+		if !errors.Is(err, errChanged) {
+			return store.Version(version.String()), err
+		}
 	}
-	if current.Version != prev {
-		return "", store.ErrConflict
-	}
-	version, err := storeclient.DrawToken(s.random)
-	if err != nil {
-		return "", fmt.Errorf("filestore: %w", err)
-	}
-	at := shardOf(key)
-	if err := s.mark(mark(at)); err != nil {
-		return "", err
-	}
-	if err := s.replace(at.newPath(), registerPath(key), encodeRegister(key, version, value)); err != nil {
-		return "", err
-	}
-	// The swap is made and durable, so it is acknowledged whether or not the
-	// mark goes. One that stays costs the next writer an fsync.
-	_ = s.mark(unmarked)
-	return store.Version(version.String()), nil
 }
 
-// replace puts content at to, atomically and durably, by way of a new file
-// at from, in the same folder. Only the holder of the lock calls it, so a new file that
-// is there already is what a crash left.
-func (s *Store) replace(from, to string, content []byte) error {
-	if err := s.clear(from); err != nil {
+// advance makes a swap of a register that has a folder. Its error is errChanged if
+// another swap or a sweep came first: then this one had no effect and never will.
+func (s *Store) advance(key string, r register, version storeclient.Token, content []byte) error {
+	path := r.path + "/" + version.String()
+	if err := s.put(path, content); err != nil {
 		return err
 	}
-	f, err := s.disk.create(from)
-	if err != nil {
-		return s.wrap(err)
-	}
-	if _, err := f.Write(content); err != nil {
-		return s.wrap(errors.Join(err, f.Close()))
-	}
-	// The content must be on the disk before the name is, or a power failure
-	// could leave the name with nothing behind it.
-	if err := s.sync(f); err != nil {
+	if err := s.rename(r, head{string(r.entry.Version), version.String()}); err != nil {
+		if errors.Is(err, errChanged) {
+			_ = s.disk.Remove(path) // nobody needs it, and it is swept otherwise
+		}
 		return err
 	}
-	if err := s.disk.rename(from, to); err != nil {
-		return s.wrap(err)
+	if err := s.syncFolder(r.path); err != nil {
+		return err
 	}
-	return s.syncFolder(path.Dir(to))
-}
-
-// clear removes a new file that was left behind, if there is one.
-func (s *Store) clear(path string) error {
-	if err := s.disk.remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s.wrap(err)
+	if r.fresh {
+		s.tidy(key)
 	}
+	s.clear(r.path, append(r.names, string(r.entry.Version)))
 	return nil
 }
 
-func (s *Store) syncFolder(path string) error {
-	f, err := s.folder(path)
+// begin makes the first swap in a register's folder. The folder is made under another
+// name, with an empty file in it that stands for the version before. Its error is
+// errChanged if there is a folder already.
+func (s *Store) begin(key string, r register, version storeclient.Token, content []byte) error {
+	made, path := newPath(key, version), registerPath(key)
+	first := head{cmp.Or(string(r.entry.Version), absent), version.String()}
+	if err := s.disk.Mkdir(made); err != nil {
+		return s.lost(err, shardOf(key).folder())
+	}
+	err := s.build(made, first, content)
+	if err == nil {
+		err = s.wrap(s.disk.Rename(made, path))
+	}
+	if err != nil {
+		s.discard(made)
+		// The register's folder is in the way, or the maker of that one has cleared
+		// this one away.
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+			return errChanged
+		}
+		return err
+	}
+	if err := s.syncFolder(shardOf(key).folder()); err != nil {
+		return err
+	}
+	s.tidy(key)
+	s.clear(path, []string{first.before})
+	return nil
+}
+
+// build fills the folder of a first version, durably.
+func (s *Store) build(made string, first head, content []byte) error {
+	err := s.put(made+"/"+first.after, content)
+	for _, name := range []string{first.name(), first.before} {
+		if err == nil {
+			err = s.touch(made + "/" + name)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return s.sync(f)
+	err = s.disk.Sync(made)
+	if errors.Is(err, disk.ErrSync) {
+		return s.fail(err)
+	}
+	return s.wrap(err)
 }
 
-// sync fsyncs a file or folder and closes it. A failure ends the store's use.
-func (s *Store) sync(f file) error {
+// sweep removes contents that no head names, and keeps the version. It renames the head,
+// so that whoever wrote one of them comes too late. The new head's mark is a file of its
+// own: the owner of any other would remove that too soon.
+func (s *Store) sweep(r register) error {
+	mark, err := s.draw()
+	if err != nil {
+		return err
+	}
+	path := r.path + "/" + mark.String()
+	if err := s.touch(path); err != nil {
+		return err
+	}
+	if err := s.rename(r, head{mark.String(), r.head.after}); err != nil {
+		if errors.Is(err, errChanged) {
+			_ = s.disk.Remove(path)
+		}
+		return err
+	}
+	if err := s.syncFolder(r.path); err != nil {
+		return err
+	}
+	remains := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return name == r.head.after })
+	s.clear(r.path, append(remains, mark.String()))
+	return nil
+}
+
+// crowded reports whether a register's folder is to be swept. It is not where the content
+// of the head's own version is gone: there the head's name is all that says which counts.
+func (r register) crowded() bool {
+	if !r.present || string(r.entry.Version) != r.head.after {
+		return false
+	}
+	remains := 0
+	for _, name := range r.names {
+		if name != r.head.before && name != r.head.after {
+			remains++
+		}
+	}
+	return remains > mostRemains
+}
+
+// rename makes next the head of a register, if its head is still the one that was found.
+func (s *Store) rename(r register, next head) error {
+	err := s.disk.Rename(r.path+"/"+r.head.name(), r.path+"/"+next.name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return errChanged
+	}
+	return s.wrap(err)
+}
+
+// put writes a new file, durably. A failed fsync ends the store's use.
+func (s *Store) put(path string, content []byte) error {
+	f, err := s.disk.Create(path)
+	if err != nil {
+		return s.wrap(err)
+	}
+	if err := f.Write(content); err != nil {
+		return s.wrap(errors.Join(err, f.Close(), s.disk.Remove(path)))
+	}
+	// The content must be on the disk before a head names it, or a power failure could
+	// leave the head with nothing behind it.
 	if err := f.Sync(); err != nil {
 		return s.fail(errors.Join(fmt.Errorf("fsync: %w", err), f.Close()))
 	}
-	if err := f.Close(); err != nil {
-		return s.wrap(err)
-	}
-	return nil
+	return s.wrap(f.Close())
 }
 
-func (s *Store) mark(m mark) error {
-	if err := s.disk.writeMark(m); err != nil {
-		return fmt.Errorf("filestore: %s: %w", s.at(lockName), err)
+// touch makes an empty file.
+func (s *Store) touch(path string) error {
+	f, err := s.disk.Create(path)
+	if err != nil {
+		return s.wrap(err)
 	}
-	return nil
+	return s.wrap(f.Close())
+}
+
+// tidy removes all that the first swap in a register's folder leaves beside it: the
+// register of format 1, and the folders of others that wanted to be first. The version
+// before stays until this is done, so that the next writer does it if this one can't.
+// Errors do not matter, here and in what follows: the swap is made.
+func (s *Store) tidy(key string) {
+	_ = s.disk.Remove(earlierPath(key))
+	folder := shardOf(key).folder()
+	names, _ := s.disk.Names(folder)
+	for _, name := range names {
+		if isUnfinished(name, key) {
+			s.discard(folder + "/" + name)
+		}
+	}
+}
+
+// discard removes a folder in which a first version was made. Its maker may still be at it:
+// the register's own folder is there, so that comes too late.
+func (s *Store) discard(path string) {
+	names, _ := s.disk.Names(path)
+	s.clear(path, names)
+	_ = s.disk.Remove(path)
+}
+
+// clear removes files of a folder. All of them were there before the caller's own change
+// of the head, so no later change needs them.
+func (s *Store) clear(folder string, names []string) {
+	for _, name := range names {
+		_ = s.disk.Remove(folder + "/" + name)
+	}
+}
+
+// draw returns a version that never was and never will be again.
+func (s *Store) draw() (storeclient.Token, error) {
+	t, err := storeclient.DrawToken(s.random)
+	if err != nil {
+		return t, fmt.Errorf("filestore: %w", err)
+	}
+	return t, nil
 }
 
 // fail ends the use of the store for good, and returns the error that every

@@ -78,9 +78,12 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	// one server after the other, in this goroutine.
 	var keep []func() bool
 	next := &session{}
-	options = append(options, nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
+	var unreached []error // the client's own error does not say why it found no server
+	// The dialer gets names, not addresses: certificates are for names.
+	options = append(options, nats.SkipHostLookup(), nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)
 		if err != nil {
+			unreached = append(unreached, err)
 			return nil, err
 		}
 		keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
@@ -100,7 +103,8 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 		stop()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("dial %s: %w", strings.Join(s.config.Endpoints, ", "), cmp.Or(next.guard.Wrong(), err))
+		return nil, fmt.Errorf("dial %s: %w", strings.Join(s.config.Endpoints, ", "),
+			cmp.Or(next.guard.Wrong(), errors.Join(append(unreached, err)...)))
 	}
 	next.conn = conn
 	if err := s.fit(ctx, next); err != nil {

@@ -1,19 +1,15 @@
 package redisstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/redisstore"
 )
 
@@ -174,105 +170,6 @@ func work(t *testing.T, server *testkit.Server, rights []string) error {
 		}
 	}
 	return nil
-}
-
-func TestWrongPasswordIsRefusedAndNotShown(t *testing.T) {
-	server := testkit.Redis(t, "--requirepass", "correct-horse")
-	for _, url := range []string{"redis://:hunter2@" + server.Addr(), "redis://nobody:hunter2@" + server.Addr(), "redis://" + server.Addr()} {
-		c, err := redisstore.ParseURL(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = redisstore.Open(t.Context(), c)
-		if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "correct-horse") {
-			t.Errorf("the error is %v", err)
-		}
-	}
-}
-
-func TestStoreClaimsWhatItsOperatorAsserts(t *testing.T) {
-	server := testkit.Redis(t)
-	tests := []struct {
-		query string
-		want  store.Traits
-	}{
-		{"", store.Traits{Engine: "redis", Loss: redisstore.DefaultLoss}},
-		{"?loss=300ms", store.Traits{Engine: "redis", Loss: 300 * time.Millisecond}},
-		{"?durable=true", store.Traits{Engine: "redis", Durable: true}},
-	}
-	for _, test := range tests {
-		c, err := redisstore.ParseURL("redis://:hunter2@" + server.Addr() + test.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The default user asks for no password, and refuses none.
-		s := open(t, c)
-		if got, err := s.Traits(t.Context()); err != nil || got != test.want {
-			t.Errorf("%q: traits %+v, error %v", test.query, got, err)
-		}
-		if text := fmt.Sprintf("%v %+v %#v", s, s, s); strings.Contains(text, "hunter2") {
-			t.Errorf("the store shows as %s", text)
-		}
-	}
-}
-
-func TestPasswordFileMayChange(t *testing.T) {
-	server := testkit.Redis(t)
-	path := filepath.Join(t.TempDir(), "password")
-	set := func(password string) {
-		t.Helper()
-		command(t, server, "ACL SETUSER me on ~* +@all resetpass >"+password)
-		if err := os.WriteFile(path, []byte(password+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set("first")
-	c, err := redisstore.ParseURL("redis://me@" + server.Addr() + "?password-file=" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := open(t, c)
-	version := swap(t, s, "key", "", "value")
-	set("second")
-	command(t, server, "CLIENT KILL TYPE normal")
-	swap(t, s, "key", version, "again")
-}
-
-func TestServerIsReachedOverTLS(t *testing.T) {
-	authority := testkit.NewAuthority(t)
-	server := testkit.StartServer(t, testkit.Program{
-		Name: "redis-server", Package: "redis-server", Ready: testkit.Accepts,
-		Arguments: func(s *testkit.Server) []string {
-			cert, key := authority.Issue(t, "server", "127.0.0.1")
-			return []string{
-				"--port", "0", "--tls-port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir,
-				"--save", "", "--appendonly", "yes", "--appendfsync", "always",
-				"--tls-ca-cert-file", authority.File, "--tls-cert-file", cert, "--tls-key-file", key,
-			}
-		},
-	})
-	openURL := func(query string) (*redisstore.Store, error) {
-		c, err := redisstore.ParseURL("rediss://" + server.Addr() + query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		defer cancel()
-		return redisstore.Open(ctx, c)
-	}
-	cert, key := authority.Issue(t, "client")
-	s, err := openURL("?durable=true&ca=" + authority.File + "&cert=" + cert + "&key=" + key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	swap(t, s, "key", "", "value")
-	if _, err := openURL(""); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a certificate that nobody vouches for: %v", err)
-	}
-	if _, err := openURL("?ca=" + authority.File); err == nil {
-		t.Error("the server asks for a certificate, and there was none")
-	}
 }
 
 // TestMemoryOfARegister holds what docs/engines.md says of a register's size.

@@ -12,34 +12,6 @@ import (
 	"snowfence.example/snowfence/store/zkstore"
 )
 
-func whatIsNoRegisterIsDamageAndNotAbsence(t *testing.T, server *testkit.Server, c zkstore.Config) {
-	s := open(t, c)
-	const key = "a/b"
-	version := swap(t, s, key, "", "value")
-	other := raw(t, server.Addr())
-	path := find(t, other, c.Prefix, "a:b")
-	for name, data := range map[string]string{
-		"foreign":         "mine",
-		"empty":           "",
-		"without version": "snowfence 1 value",
-		"newer":           "snowfence 2 0123456789abcdef0123456789abcdef\nvalue",
-		"too long":        "snowfence 1 0123456789abcdef0123456789abcdef\n" + strings.Repeat("x", 4097),
-	} {
-		if _, err := other.Set(path, []byte(data), -1); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("get of a node that is %s: %v", name, err)
-		}
-		if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("list with a node that is %s: %v", name, err)
-		}
-		if _, err := s.Swap(t.Context(), key, version, nil); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("swap of a node that is %s: %v", name, err)
-		}
-	}
-}
-
 func nodeThatCanVanishIsDamage(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	s := open(t, c)
 	swap(t, s, "a/b", "", "value")

@@ -48,6 +48,8 @@ func (m *failing) Segment(context.Context) (counter.Range, error) {
 
 func (*failing) Step() int64 { return 10 }
 
+func (m *failing) Caps() kind.Caps { return kind.Caps{Segments: m} }
+
 // newClient returns a client of [newService].
 func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Client {
 	t.Helper()

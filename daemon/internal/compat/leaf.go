@@ -136,18 +136,18 @@ func nameless(err error) bool {
 
 // one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
 func one(r *http.Request, client *service.Client, name string, snowflake bool) (*kind.Batch, error) {
-	terms, err := client.Terms(name)
+	use, err := client.Use(name)
 	if err != nil {
 		return nil, err
 	}
-	if (terms.Kind == config.KindSnowflake) != snowflake || terms.Form != kind.Number && terms.Form != 0 {
-		return nil, &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, terms.Kind, r.URL.Path)}
+	if (use.Kind() == config.KindSnowflake) != snowflake || use.Form() != kind.Number && use.Form() != 0 {
+		return nil, &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, use.Kind(), r.URL.Path)}
 	}
 	batch := new(kind.Batch)
 	if r.Method == http.MethodHead {
-		return batch, client.Check(name, 1)
+		return batch, use.Check(1)
 	}
-	return batch, client.Mint(r.Context(), name, 1, batch)
+	return batch, use.Mint(r.Context(), 1, batch)
 }
 
 // ours reports whether a problem is one that neither Leaf nor tinyid knows.

@@ -97,33 +97,33 @@ func batch(r *http.Request, client *service.Client) (string, error) {
 		return "", err
 	}
 	name := query.Get("bizType")
-	terms, err := client.Terms(name)
+	use, err := client.Use(name)
 	if err != nil {
 		return "", err
 	}
 	n := 1
 	if text := query.Get("batchSize"); text != "" {
 		if n, err = strconv.Atoi(text); err != nil {
-			return "", client.InvalidCount(name, text)
+			return "", use.InvalidCount(text)
 		}
 	}
-	if terms.Form != kind.Number && terms.Form != 0 {
-		return "", &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("bizType %s mints %s ids, must mint numbers", name, terms.Form)}
+	if use.Form() != kind.Number && use.Form() != 0 {
+		return "", &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("bizType %s mints %s ids, must mint numbers", name, use.Form())}
 	}
-	if most := min(mostBatch, terms.Most); n > most {
+	if most := min(mostBatch, use.Most()); n > most {
 		client.Warn("a client of tinyid gets fewer numbers than it asks for: see limits.batch", "generator", name, "asked", n, "given", most)
 		n = most
 	}
 	if r.Method == http.MethodHead {
-		return "", client.Check(name, n)
+		return "", use.Check(n)
 	}
-	held, err := client.Hold(name, n)
+	held, err := use.Hold(n)
 	if err != nil {
 		return "", err
 	}
 	defer client.Release(held)
 	var b kind.Batch
-	err = client.Mint(r.Context(), name, n, &b)
+	err = use.Mint(r.Context(), n, &b)
 	var text []byte
 	for id := range b.Texts() { // each is valid until the next
 		text = append(append(text, id...), ',')
@@ -137,11 +137,14 @@ func segment(r *http.Request, client *service.Client) (tinySegment, error) {
 	if err != nil {
 		return tinySegment{}, err
 	}
-	name := query.Get("bizType")
-	if r.Method == http.MethodHead {
-		return tinySegment{}, client.Check(name, 1)
+	use, err := client.Use(query.Get("bizType"))
+	if err != nil {
+		return tinySegment{}, err
 	}
-	got, err := client.Segment(r.Context(), name)
+	if r.Method == http.MethodHead {
+		return tinySegment{}, use.Check(1)
+	}
+	got, err := use.Segment(r.Context())
 	if err != nil {
 		return tinySegment{}, err
 	}

@@ -40,7 +40,7 @@ func (h *health) Check(ctx context.Context, r *grpc_health_v1.HealthCheckRequest
 	if name := r.GetService(); !ofAll(name) {
 		client, err := h.client(ctx)
 		if err == nil {
-			err = client.Admit(name, 0)
+			err = client.Admit(name)
 		}
 		if err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (h *health) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_
 		return err
 	}
 	if !shows(&client, r.GetService()) {
-		return client.Admit(r.GetService(), 0)
+		return client.Admit(r.GetService())
 	}
 	return h.Server.Watch(r, stream)
 }

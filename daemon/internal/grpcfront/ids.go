@@ -39,7 +39,11 @@ func (s *ids) Next(ctx context.Context, r *snowfencev1.NextRequest) (*snowfencev
 
 // mint mints n ids into an answer, in place of what it holds.
 func (s *ids) mint(ctx context.Context, client *service.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
-	held, err := client.Hold(generator, n)
+	use, err := client.Use(generator)
+	if err != nil {
+		return err
+	}
+	held, err := use.Hold(n)
 	if err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func (s *ids) mint(ctx context.Context, client *service.Client, generator string
 	}
 	defer batches.Put(batch)
 	batch.Reset()
-	if err := client.Mint(ctx, generator, n, batch); err != nil {
+	if err := use.Mint(ctx, n, batch); err != nil {
 		return err
 	}
 	into.Ids, into.Ranges, into.Texts = into.GetIds()[:0], into.GetRanges()[:0], into.GetTexts()[:0]
@@ -86,14 +90,15 @@ func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_Stream
 		return err
 	}
 	generator := cmp.Or(r.GetGenerator(), config.DefaultGenerator)
-	terms, err := client.Terms(generator)
+	use, err := client.Use(generator)
 	if err != nil {
 		return err
 	}
-	chunk, total := cmp.Or(int(r.GetChunk()), min(defaultChunk, terms.Most)), r.GetTotal()
+	most := use.Most()
+	chunk, total := cmp.Or(int(r.GetChunk()), min(defaultChunk, most)), r.GetTotal()
 	switch {
-	case chunk < 1 || chunk > terms.Most:
-		return service.CountOutOfRange.Field("chunk", strconv.Itoa(chunk), fmt.Sprintf("must be from 1 to %d", terms.Most))
+	case chunk < 1 || chunk > most:
+		return service.CountOutOfRange.Field("chunk", strconv.Itoa(chunk), fmt.Sprintf("must be from 1 to %d", most))
 	case total < 0:
 		return service.CountOutOfRange.Field("total", strconv.FormatInt(total, 10), "must be 0 or more")
 	}

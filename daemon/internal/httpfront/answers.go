@@ -23,17 +23,21 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	if query.Has("count") && query.Has("show") {
 		return invalidQuery("count", query.Get("count"), "must be left out beside show")
 	}
-	name, n := r.value("{name}"), 1
-	if text := query.Get("count"); query.Has("count") {
-		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
-			return r.client.InvalidCount(name, text)
-		}
-	}
 	form, err := negotiate(r.Request, typeJSON, typePlain)
 	if err != nil {
 		return err
 	}
-	held, err := r.client.Hold(name, n)
+	use, err := r.client.Use(r.value("{name}"))
+	if err != nil {
+		return err
+	}
+	n := 1
+	if text := query.Get("count"); query.Has("count") {
+		if n, err = strconv.Atoi(text); err != nil || strconv.Itoa(n) != text {
+			return use.InvalidCount(text)
+		}
+	}
+	held, err := use.Hold(n)
 	if err != nil {
 		return err
 	}
@@ -46,11 +50,11 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	defer b.release(buffers)
 	switch {
 	case query.Has("show"):
-		err = r.client.Show(name, query.Get("show"), &b.batch)
+		err = use.Show(query.Get("show"), &b.batch)
 	case r.Method == http.MethodHead:
-		err = r.client.Check(name, n)
+		err = use.Check(n)
 	default:
-		err = r.client.Mint(r.Context(), name, n, &b.batch)
+		err = use.Mint(r.Context(), n, &b.batch)
 	}
 	if err != nil {
 		return err
@@ -178,7 +182,7 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 		refused = r.client.Authorize(token.Bearer(shown))
 	}
 	if name != "" {
-		if err := cmp.Or(refused, r.client.Admit(name, 0)); err != nil {
+		if err := cmp.Or(refused, r.client.Admit(name)); err != nil {
 			return err
 		}
 	}

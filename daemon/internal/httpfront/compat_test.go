@@ -25,16 +25,18 @@ type table struct {
 	segments atomic.Int64
 }
 
-func (*table) Status() counter.Status {
-	return counter.Status{Held: []counter.Range{{First: 1, Increment: 1, Count: 9}}}
+func (m *table) Caps() kind.Caps {
+	held := counter.Status{Held: []counter.Range{{First: 1, Increment: 1, Count: 9}}}
+	return kind.Caps{Counter: func() counter.Status { return held }, Segments: m, Row: m.row}
 }
+
 func (*table) Step() int64 { return 10 }
 func (m *table) Segment(context.Context) (counter.Range, error) {
 	m.segments.Add(1)
 	return counter.Range{First: 1, Increment: 2, Count: 10}, m.err
 }
 
-func (m *table) Row(context.Context) (leafalloc.Row, error) {
+func (m *table) row(context.Context) (leafalloc.Row, error) {
 	return leafalloc.Row{Tag: "users", MaxID: 11, Step: 10, Updated: "2026-11-23 05:00:00"}, m.err
 }
 

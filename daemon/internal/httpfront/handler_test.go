@@ -34,7 +34,7 @@ type counting struct {
 }
 
 func (m *counting) Form() kind.Form { return kind.Number }
-func (m *counting) Ready() error    { return m.ready }
+func (m *counting) Caps() kind.Caps { return kind.Caps{Ready: func() error { return m.ready }} }
 
 func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 	if m.err != nil {

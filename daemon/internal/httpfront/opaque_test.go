@@ -15,7 +15,8 @@ import (
 // dashed shows the ids of generator "default" with a dash before them.
 type dashed struct{}
 
-func (dashed) Form() kind.Form { return kind.Text }
+func (dashed) Form() kind.Form   { return kind.Text }
+func (d dashed) Caps() kind.Caps { return kind.Caps{Shows: d} }
 func (dashed) Mint(context.Context, int, *kind.Batch) error {
 	return errors.New("is not asked to mint")
 }

@@ -33,7 +33,7 @@ func (h *Handler) reservations(w http.ResponseWriter, r *call) error {
 
 // reserve answers with a number that the client is to confirm or to void.
 func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
-	query, err := h.seriesQuery(r.Request, "tenant", "timeout")
+	query, use, err := h.seriesQuery(r, "tenant", "timeout")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
 		}
 	}
-	got, err := r.client.Reserve(r.Context(), r.value("{name}"), query.Get("tenant"), timeout)
+	got, err := use.Reserve(r.Context(), query.Get("tenant"), timeout)
 	if err != nil {
 		return err
 	}
@@ -54,28 +54,28 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 
 // confirm ends a reservation whose document exists.
 func (h *Handler) confirm(w http.ResponseWriter, r *call) error {
-	query, err := h.seriesQuery(r.Request, "tenant", "token")
+	query, use, err := h.seriesQuery(r, "tenant", "token")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
+	return h.end(w, r, use, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
 }
 
 // void ends a reservation whose document will never exist.
 func (h *Handler) void(w http.ResponseWriter, r *call) error {
-	query, err := h.seriesQuery(r.Request, "tenant", "token", "reason")
+	query, use, err := h.seriesQuery(r, "tenant", "token", "reason")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
+	return h.end(w, r, use, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
 }
 
-func (h *Handler) end(w http.ResponseWriter, r *call, e service.Ending) (err error) {
+func (h *Handler) end(w http.ResponseWriter, r *call, use service.Use, e service.Ending) (err error) {
 	text := r.value("{number}")
 	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	id, err := r.client.End(r.Context(), r.value("{name}"), e)
+	id, err := use.End(r.Context(), e)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (h *Handler) end(w http.ResponseWriter, r *call, e service.Ending) (err err
 // audit answers with every number of a series. It is written as it is read: when the database fails
 // in the middle, the connection breaks, and no client can take what it has for the whole.
 func (h *Handler) audit(w http.ResponseWriter, r *call) error {
-	query, err := h.seriesQuery(r.Request, "tenant")
+	query, use, err := h.seriesQuery(r, "tenant")
 	if err != nil {
 		return err
 	}
-	entries, text, err := r.client.Audit(r.Context(), r.value("{name}"), query.Get("tenant"))
+	entries, text, err := use.Audit(r.Context(), query.Get("tenant"))
 	if err != nil {
 		return err
 	}
@@ -131,13 +131,17 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 	return nil
 }
 
-// seriesQuery reads the parameters, and looks whether JSON is taken as an answer.
-func (h *Handler) seriesQuery(r *http.Request, known ...string) (url.Values, error) {
-	query, err := parameters(r, known...)
+// seriesQuery reads the parameters, looks whether JSON is taken as an answer, and finds the series.
+func (h *Handler) seriesQuery(r *call, known ...string) (url.Values, service.Use, error) {
+	query, err := parameters(r.Request, known...)
 	if err == nil {
-		_, err = negotiate(r, typeJSON)
+		_, err = negotiate(r.Request, typeJSON)
 	}
-	return query, err
+	if err != nil {
+		return nil, service.Use{}, err
+	}
+	use, err := r.client.Use(r.value("{name}"))
+	return query, use, err
 }
 
 func invalidQuery(field, value, limit string) error {

@@ -22,6 +22,7 @@ import (
 type oneNumber struct{ broken error }
 
 func (oneNumber) Form() kind.Form                              { return kind.Text }
+func (s oneNumber) Caps() kind.Caps                            { return kind.Caps{Series: s} }
 func (oneNumber) Mint(context.Context, int, *kind.Batch) error { return errors.ErrUnsupported }
 func (oneNumber) Text(number int64) string                     { return fmt.Sprint("INV-", number) }
 func (oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
@@ -126,6 +127,8 @@ func TestHeadReadsNoSeries(t *testing.T) {
 // fullSeries is a series in which everything fails for good.
 type fullSeries struct{ oneNumber }
 
+func (s fullSeries) Caps() kind.Caps { return kind.Caps{Series: s} }
+
 func (fullSeries) Reserve(context.Context, string, time.Duration) (series.Reservation, error) {
 	return series.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
 }
@@ -144,6 +147,8 @@ func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[series.Entry,
 
 // emptySeries is a series that has not begun.
 type emptySeries struct{ oneNumber }
+
+func (s emptySeries) Caps() kind.Caps { return kind.Caps{Series: s} }
 
 func (emptySeries) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
 	return func(func(series.Entry, error) bool) {}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,9 @@ func (leased) Mint(_ context.Context, n int, into *kind.Batch) error {
 	return err
 }
 
-func (l leased) Status() fence.Status { return l.status }
+func (l leased) Caps() kind.Caps {
+	return kind.Caps{Lease: func() fence.Status { return l.status }}
+}
 
 // scrape returns what a scrape of the handler shows.
 func scrape(t *testing.T, s *service.Service, with store.Store) string {
@@ -107,8 +110,10 @@ type counted struct {
 	status counter.Status
 }
 
-func (c counted) Form() kind.Form        { return kind.Number }
-func (c counted) Status() counter.Status { return c.status }
+func (c counted) Form() kind.Form { return kind.Number }
+func (c counted) Caps() kind.Caps {
+	return kind.Caps{Counter: func() counter.Status { return c.status }}
+}
 
 func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 	s := testService(t)
@@ -135,7 +140,15 @@ func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 	s := testService(t)
 	var b kind.Batch
-	_ = s.Mint(t.Context(), "default", 1, &b) // it is starting, and counts that
+	client := s.Client(netip.Addr{})
+	mint := func(n int) error {
+		use, err := client.Use("default")
+		if err != nil {
+			return err
+		}
+		return use.Mint(t.Context(), n, &b)
+	}
+	_ = mint(1) // it is starting, and counts that
 	wantLines(t, scrape(t, s, nil),
 		`snowfence_generator_ready{generator="default"} 0`,
 		`snowfence_requests_total{generator="default",result="starting"} 1`,
@@ -150,7 +163,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := s.Mint(t.Context(), "default", 50, &b); err != nil {
+		if err := mint(50); err != nil {
 			t.Fatal(err)
 		}
 	}

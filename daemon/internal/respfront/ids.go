@@ -2,10 +2,10 @@ package respfront
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 
+	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -38,37 +38,48 @@ func (c *conn) settle() {
 		return
 	}
 	c.pending = 0
-	for most := c.config.Service.Most(c.key); n > 0 && !c.broken; {
+	use, err := c.client.Use(c.key)
+	if err != nil {
+		c.failAll(err, n)
+		return
+	}
+	for most := use.Most(); n > 0 && !c.broken; {
 		some := min(n, most)
-		switch err := c.mintNumbers(some); {
+		switch err := c.mintNumbers(use, some); {
 		case err == nil:
 			c.writeNumbers((*reply).integer)
 			n -= some
 		case some > 1:
 			most = 1 // what is left of a rate or a tick may do for a few
 		default:
-			for ; n > 0; n-- {
-				c.problem(err)
-				c.flush()
-			}
+			c.failAll(err, n)
+			return
 		}
 	}
 }
 
-// mint mints n ids of the present generator into the batch.
-func (c *conn) mint(n int) error {
+// failAll answers n INCRs with an error.
+func (c *conn) failAll(err error, n int) {
+	for range n {
+		c.problem(err)
+		c.flush()
+	}
+}
+
+// mint mints n ids of a generator into the batch.
+func (c *conn) mint(use service.Use, n int) error {
 	c.batch.Reset()
 	before := c.batched
 	c.client.Release(before) // the answer before is written, or its text is short
 	var err error
-	if c.batched, err = c.client.Hold(c.key, n); before > mostPooled && c.batched < before {
+	if c.batched, err = use.Hold(n); before > mostPooled && c.batched < before {
 		*c.batch = kind.Batch{}
 	}
 	if err != nil {
 		return err
 	}
 	defer c.config.Memory.Give(c.holdText())
-	return c.client.Mint(c.ctx, c.key, n, c.batch)
+	return use.Mint(c.ctx, n, c.batch)
 }
 
 // release gives back the memory of the batch, which no connection that asks for few is to have.
@@ -97,15 +108,11 @@ func (c *conn) holdText() int {
 var errTexts = errors.New("the ids of this generator are no numbers")
 
 // mintNumbers is mint for numbers alone. Of texts none is used up.
-func (c *conn) mintNumbers(n int) error {
-	if c.config.Service.Form(c.key) > kind.Number {
-		return cmp.Or(c.client.Admit(c.key, 0), errTexts) // a client that may not use the generator learns nothing of it
+func (c *conn) mintNumbers(use service.Use, n int) error {
+	if use.Form() > kind.Number {
+		return errTexts
 	}
-	err := c.mint(n)
-	if err == nil && c.batch.Form() != kind.Number {
-		return errTexts // the generator began to serve just now
-	}
-	return err
+	return c.mint(use, n)
 }
 
 // incrBy reserves consecutive numbers. As in Redis the reply is the counter's new value: the last
@@ -122,7 +129,12 @@ func (c *conn) incrBy(args [][]byte) {
 	}
 	c.use(args[0])
 	defer c.config.Memory.Give(c.holdText())
-	first, err := c.client.Range(c.ctx, c.key, n)
+	use, err := c.client.Use(c.key)
+	if err != nil {
+		c.problem(err)
+		return
+	}
+	first, err := use.Range(c.ctx, n)
 	if err != nil {
 		c.problem(err)
 		return
@@ -133,12 +145,17 @@ func (c *conn) incrBy(args [][]byte) {
 // idNext answers ID.NEXT key [COUNT n] [RANGES].
 func (c *conn) idNext(args [][]byte) {
 	c.use(args[0])
+	use, err := c.client.Use(c.key)
+	if err != nil {
+		c.problem(err)
+		return
+	}
 	n, list, ranges := 1, false, false
 	for rest := args[1:]; len(rest) > 0; {
 		switch {
 		case is(rest[0], "COUNT") && len(rest) > 1:
 			if n, list = count(rest[1]); !list {
-				c.problem(c.client.InvalidCount(c.key, string(rest[1])))
+				c.problem(use.InvalidCount(string(rest[1])))
 				return
 			}
 			rest = rest[2:]
@@ -153,8 +170,7 @@ func (c *conn) idNext(args [][]byte) {
 	if ranges {
 		mint = c.mintNumbers
 	}
-	err := mint(n)
-	switch {
+	switch err = mint(use, n); {
 	case err != nil:
 		c.problem(err)
 	case ranges:

@@ -234,7 +234,7 @@ func TestNothingIsWrittenAfterAWriteThatFailed(t *testing.T) {
 
 func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
 	for name, minter := range map[string]kind.Minter{
-		"starting": nil, "texts": texts{}, "texts since a moment": begun{}, "failing": &numbers{err: errors.New("broken")},
+		"starting": nil, "texts": texts{}, "failing": &numbers{err: errors.New("broken")},
 	} {
 		f := serviceFixture(t, "")
 		if minter != nil {

@@ -37,8 +37,11 @@ type numbers struct {
 	before      func() // nil, or called before numbers are minted
 }
 
-func (*numbers) Form() kind.Form        { return kind.Number }
-func (*numbers) Status() counter.Status { return counter.Status{} }
+func (*numbers) Form() kind.Form { return kind.Number }
+func (*numbers) Caps() kind.Caps {
+	return kind.Caps{Counter: func() counter.Status { return counter.Status{} }}
+}
+
 func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
 	m.calls.Add(1)
 	if m.before != nil {
@@ -66,11 +69,6 @@ func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
 	}
 	return nil
 }
-
-// begun mints texts. Its form is asked for while it is still starting.
-type begun struct{ texts }
-
-func (begun) Form() kind.Form { return 0 }
 
 // memory is what the clients of a fixture have together.
 const memory = 64 << 20
@@ -396,21 +394,6 @@ func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
 	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
 	if calls := f.numbers.calls.Load(); calls > 20 {
 		t.Errorf("%d calls", calls)
-	}
-}
-
-func TestEachCommandHasItsReplyWhenTextsBeginToBeServedMeanwhile(t *testing.T) {
-	f := newFixture(t, "")
-	if err := f.server.config.Service.Serve("late", begun{}); err != nil {
-		t.Fatal(err)
-	}
-	l := f.dial()
-	l.send("INCR late", "INCR late", "ID.NEXT late RANGES", "INCR late", "PING")
-	noInteger := "-ERR the ids of late are no numbers: use ID.NEXT late"
-	for _, want := range []string{noInteger, noInteger, "-ERR the ids of late are no numbers: use ID.NEXT late", noInteger, "+PONG"} {
-		if got := l.reply(); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
 	}
 }
 

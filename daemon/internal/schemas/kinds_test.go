@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/service"
@@ -81,7 +83,7 @@ func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
 }
 
 // TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait asks for more than the kind's greatest
-// count, which the service refuses, and next divides.
+// count, which the service refuses, and [daemon.Mint] divides.
 func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 	servers := durableTicketServers(t)
 	for wait, most := range map[string]int{"": 100, "5s": 500, "1ms": 1} {
@@ -93,19 +95,27 @@ func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 		if err := s.Serve("orders", minter(t, c)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Check("orders", most); err != nil {
+		client := s.Client(netip.Addr{})
+		use, err := client.Use("orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := use.Check(most); err != nil {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most, err)
 		}
 		var p *service.Problem
-		if err := s.Mint(t.Context(), "orders", most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
+		if err := use.Mint(t.Context(), most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
 		}
 	}
-	texts, err := configured(t, "tickets64", servers, nil).Mint(t.Context(), "orders", 250)
+	batch, err := daemon.Mint(t.Context(), daemon.Minting{Config: configured(t, "tickets64", servers, nil)}, "orders", 250)
 	if errors.Is(err, counter.ErrUnavailable) {
 		return // the machine gives fewer tickets in this time, and the request was divided all the same
 	}
-	if slices.Sort(texts); err != nil || len(slices.Compact(texts)) != 250 {
-		t.Errorf("next has %d tickets, %v", len(texts), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Sort(batch.Numbers()); len(slices.Compact(batch.Numbers())) != 250 {
+		t.Errorf("it has %d tickets", batch.Len())
 	}
 }

@@ -2,9 +2,6 @@ package service
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -13,15 +10,12 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter/series"
-	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
 
 // Client is one client of a front: a connection, or where a protocol has no sessions one request.
-// It may do what its token allows, as fast as its token and its address may ask. Its calls are
-// those of the [Service] behind these checks, and their errors are [*Problem]s, too.
+// It may do what its token allows, as fast as its token and its address may ask: see [Client.Use]. The errors of its calls
+// are [*Problem]s.
 //
 // A Client is not safe for concurrent use.
 type Client struct {
@@ -86,33 +80,33 @@ func (c *Client) Trust() { c.trusted = true }
 // Trusted reports whether the front has identified the client.
 func (c *Client) Trusted() bool { return c.trusted }
 
-// Admit returns a [*Problem] if the client may not use a generator now, or ask it for n ids. It takes
-// them from the rates; 0 takes nothing.
-func (c *Client) Admit(name string, n int) error {
+// Admit returns a [*Problem] if the client may not use a generator. It takes nothing from a rate.
+func (c *Client) Admit(name string) error {
+	_, err := c.admit(name)
+	return err
+}
+
+// admit returns the generator, which is nil if there is none of this name.
+func (c *Client) admit(name string) (*generator, error) {
 	if err := c.known(); err != nil {
-		return err
+		return nil, err
 	}
+	g := c.service.generators[name]
 	if c.grant != nil && len(c.grant.Generators) > 0 {
-		if err := c.permit(name); err != nil {
-			return err
-		}
+		return g, c.permit(g, name)
 	}
-	if n == 0 {
-		return nil
-	}
-	return c.pay(name, n)
+	return g, nil
 }
 
 // permit returns a [*Problem] unless the token is for a generator, and there is one of this name. It
 // tells nothing of other generators, nor whether a name is one of theirs.
-func (c *Client) permit(name string) error {
-	g, known := c.service.generators[name]
+func (c *Client) permit(g *generator, name string) error {
 	own := name
-	if known {
+	if g != nil {
 		own = g.name // tokens name no aliases
 	}
 	allowed := c.Allows(own)
-	if known && allowed {
+	if g != nil && allowed {
 		return nil
 	}
 	others := func(name string) bool { return !c.Allows(name) }
@@ -121,7 +115,7 @@ func (c *Client) permit(name string) error {
 	switch {
 	case allowed:
 		return invalid(UnknownGenerator, "generator", name, limit)
-	case known:
+	case g != nil:
 		return c.service.problem(g, invalid(NotAllowed, "generator", name, limit))
 	}
 	return invalid(NotAllowed, "generator", name, limit)
@@ -174,15 +168,15 @@ func (c *Client) unknown() error {
 	return &Problem{Type: InvalidToken, Detail: detail}
 }
 
-// pay takes n ids from the rates of the token and the address.
-func (c *Client) pay(name string, n int) error {
+// pay takes n ids from the rates of the token and the address. They are of a generator, or of none.
+func (c *Client) pay(g *generator, n int) error {
 	n = max(n, 1) // a count below is refused, and must not give anything back
 	// The token's first: what it refuses must not cost others of the same address.
 	limits := c.limits()
 	for i, limit := range limits {
 		if wait, ok := c.take(limit, n); !ok {
 			c.giveBack(limits[:i], n)
-			if g, err := c.service.find(name); err == nil {
+			if g != nil {
 				return c.service.problem(g, limited(wait))
 			}
 			return limited(wait)
@@ -253,138 +247,8 @@ func limited(wait time.Duration) *Problem {
 	return &Problem{Type: RateLimited, Detail: "more ids are asked for than one client may have in a second", RetryAfter: wait}
 }
 
-// Mint is [Service.Mint].
-func (c *Client) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
-	if err := c.Admit(name, n); err != nil {
-		return err
-	}
-	var who Who
-	if n > leastSlice {
-		who = c.Who()
-	}
-	err := c.service.mintFor(ctx, who, name, n, into)
-	if err == nil {
-		c.settle(n, n)
-		return nil
-	}
-	g, p := c.service.generators[name], new(Problem)
-	if g != nil && g.settings.Fenced() || errors.As(err, &p) && p.Type.unasked() {
-		c.settle(n, 0) // other failures give nothing back: the store may have counted
-	}
-	return err
-}
-
-// Range is [Service.Range]. It costs all numbers that were used up for it.
-func (c *Client) Range(ctx context.Context, name string, n int) (snowfence.ID, error) {
-	if err := c.Admit(name, n); err != nil {
-		return 0, err
-	}
-	first, used, err := c.service.Range(ctx, name, n)
-	c.settle(n, used)
-	return first, err
-}
-
-// Check is [Service.Check]. It takes nothing from a rate.
-func (c *Client) Check(name string, n int) error {
-	if err := c.Admit(name, 0); err != nil {
-		return err
-	}
-	return c.service.Check(name, n)
-}
-
-// InvalidCount is [Service.InvalidCount].
-func (c *Client) InvalidCount(name, text string) error {
-	if err := c.Admit(name, 1); err != nil {
-		return err
-	}
-	return c.service.InvalidCount(name, text)
-}
-
-// Show is [Service.Show].
-func (c *Client) Show(name, id string, into *kind.Batch) error {
-	if err := c.Admit(name, 1); err != nil {
-		return err
-	}
-	return c.service.Show(name, id, into)
-}
-
-// Decode is [Service.Decode].
-func (c *Client) Decode(id, layout, generator string) (any, error) {
-	err := c.known()
-	if err == nil && generator != "" {
-		err = c.Admit(generator, 1)
-	} else if err == nil {
-		err = c.pay("", 1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c.service.Decode(id, layout, generator)
-}
-
-// Parts takes an id apart by the layout that all generators share. A [*Problem] is returned when there
-// is none of 64 bits, or the id is not of it.
-func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
-	err := c.known()
-	if err == nil {
-		err = c.pay("", 1)
-	}
-	if err != nil {
-		return snowfence.Layout{}, snowfence.Parts{}, err
-	}
-	return c.service.parts(id)
-}
-
-// Reserve is [Service.Reserve].
-func (c *Client) Reserve(ctx context.Context, name, tenant string, timeout time.Duration) (series.Reservation, error) {
-	if err := c.Admit(name, 1); err != nil {
-		return series.Reservation{}, err
-	}
-	return c.service.Reserve(ctx, name, tenant, timeout)
-}
-
-// End is [Service.End].
-func (c *Client) End(ctx context.Context, name string, e Ending) (string, error) {
-	if err := c.Admit(name, 1); err != nil {
-		return "", err
-	}
-	return c.service.End(ctx, name, e)
-}
-
-// Audit is [Service.Audit].
-func (c *Client) Audit(ctx context.Context, name, tenant string) (iter.Seq2[series.Entry, error], func(int64) string, error) {
-	if err := c.Admit(name, 1); err != nil {
-		return nil, nil, err
-	}
-	return c.service.Audit(ctx, name, tenant)
-}
-
 // Now is the service's time.
 func (c *Client) Now() time.Time { return c.service.clock.Wall() }
-
-// Terms are what one request may ask of a generator.
-type Terms struct {
-	Kind string
-	Form kind.Form // zero while the generator is starting
-	Most int       // ids
-}
-
-// Terms returns those of a generator. A [*Problem] is returned when there is none, or the client may
-// not use it.
-func (c *Client) Terms(name string) (Terms, error) {
-	if err := c.Admit(name, 0); err != nil {
-		return Terms{}, err
-	}
-	g, err := c.service.find(name)
-	if err != nil {
-		return Terms{}, err
-	}
-	t := Terms{Kind: g.settings.Kind, Most: c.service.limit(g)}
-	if minter, problem := g.serving(); problem == nil {
-		t.Form = minter.Form()
-	}
-	return t, nil
-}
 
 // Statuses returns how the generators stand that the client may use, by name. A [*Problem] is
 // returned when the client is not known.

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
@@ -52,7 +51,7 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 		if p := problemOf(t, c.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
 			t.Errorf("%q: %v", token, p)
 		}
-		if p := problemOf(t, c.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+		if p := problemOf(t, askFor(&c, "a", 1, new(kind.Batch))); p.Type != InvalidToken {
 			t.Errorf("%q mints: %v", token, p)
 		}
 	}
@@ -71,7 +70,7 @@ func TestTokenAllowsNoGeneratorButItsOwn(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return c.Mint(t.Context(), generator, 1, new(kind.Batch))
+		return askFor(&c, generator, 1, new(kind.Batch))
 	}
 	for _, ok := range [][2]string{{"of-one-generator", "a"}, {"of-every-generator", "a"}, {"of-every-generator", "b"}} {
 		if err := mint(ok[0], ok[1]); err != nil {
@@ -102,17 +101,9 @@ func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := map[string]func(name string) error{
-			"Mint":         func(name string) error { return c.Mint(t.Context(), name, 1, new(kind.Batch)) },
-			"Range":        func(name string) error { return second(c.Range(t.Context(), name, 1)) },
-			"Check":        func(name string) error { return c.Check(name, 1) },
-			"InvalidCount": func(name string) error { return c.InvalidCount(name, "x") },
-			"Show":         func(name string) error { return c.Show(name, "1", new(kind.Batch)) },
-			"Decode":       func(name string) error { return second(c.Decode("1", "", name)) },
-			"Reserve":      func(name string) error { return second(c.Reserve(t.Context(), name, "", 0)) },
-			"End":          func(name string) error { return second(c.End(t.Context(), name, Ending{})) },
-			"Audit":        func(name string) error { _, _, err := c.Audit(t.Context(), name, ""); return err },
-			"Terms":        func(name string) error { return second(c.Terms(name)) },
-			"Segment":      func(name string) error { return second(c.Segment(t.Context(), name)) },
+			"Use":    func(name string) error { return second(c.Use(name)) },
+			"Admit":  c.Admit,
+			"Decode": func(name string) error { return second(c.Decode("1", "", name)) },
 		}
 		for call, of := range calls {
 			for _, name := range []string{"b", "none"} {
@@ -144,10 +135,10 @@ func TestAliasIsTheGeneratorItself(t *testing.T) {
 	}
 	var b kind.Batch
 	for _, name := range []string{"a", "Order.No", config.AnyKey} {
-		if err := few.Mint(t.Context(), name, 2, &b); err != nil {
+		if err := askFor(&few, name, 2, &b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if p := problemOf(t, other.Mint(t.Context(), name, 1, &b)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows b" {
+		if p := problemOf(t, askFor(&other, name, 1, &b)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows b" {
 			t.Errorf("%s by another's token: %v", name, p)
 		}
 	}
@@ -190,10 +181,10 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	ring.Reload(s.log)
-	if p := problemOf(t, first.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+	if p := problemOf(t, askFor(&first, "a", 1, new(kind.Batch))); p.Type != InvalidToken {
 		t.Errorf("the revoked token: %v", p)
 	}
-	if err := second.Mint(t.Context(), "a", 1, new(kind.Batch)); err != nil {
+	if err := askFor(&second, "a", 1, new(kind.Batch)); err != nil {
 		t.Errorf("the other token: %v", err)
 	}
 }
@@ -214,7 +205,7 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 	s, clock := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(address string, n int) error {
 		c := s.Client(netip.MustParseAddr(address))
-		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+		return askFor(&c, "a", n, new(kind.Batch))
 	}
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
 		if err := mint(address, 60); err != nil {
@@ -236,7 +227,7 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 	s, clock := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, &counting{})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return c.Mint(t.Context(), "a", n, new(kind.Batch)) }
+	mint := func(n int) error { return askFor(&c, "a", n, new(kind.Batch)) }
 	if err := mint(5000); err != nil {
 		t.Fatal(err)
 	}
@@ -263,11 +254,11 @@ func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 func TestDebtIsADaysWorthAtMost(t *testing.T) {
 	s, _ := rated(t, nil, config.Limits{Batch: 10, AddressRate: 1}, &steps{step: math.MaxInt64 - 1})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	if _, err := c.Segment(t.Context(), "a"); err != nil {
+	if _, err := segment(&c, "a"); err != nil {
 		t.Fatal(err)
 	}
 	day := 24 * time.Hour
-	if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
+	if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
 		t.Errorf("%v, after %s", p, p.RetryAfter)
 	}
 }
@@ -275,7 +266,7 @@ func TestDebtIsADaysWorthAtMost(t *testing.T) {
 // apart is a minter whose numbers never follow each other.
 type apart struct{ counting }
 
-func (*apart) Status() counter.Status { return counter.Status{Increment: 1} }
+func (*apart) Caps() kind.Caps { return increments(1) }
 
 func (m *apart) Mint(_ context.Context, n int, into *kind.Batch) error {
 	ids, err := into.GrowNumbers(n)
@@ -289,12 +280,12 @@ func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
 	m := new(apart)
 	s, _ := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, m)
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	if p := problemOf(t, second(c.Range(t.Context(), "a", 1000))); p.Type != NotConsecutive {
+	if p := problemOf(t, ask(&c, "a", func(u Use) error { return second(u.Range(t.Context(), 1000)) })); p.Type != NotConsecutive {
 		t.Fatal(p)
 	}
 	used := m.next.Load() / 2
 	owed := time.Duration(used-50) * time.Second / 50
-	if p := problemOf(t, c.Mint(t.Context(), "a", 1, new(kind.Batch))); p.Type != RateLimited || p.RetryAfter < owed {
+	if p := problemOf(t, askFor(&c, "a", 1, new(kind.Batch))); p.Type != RateLimited || p.RetryAfter < owed {
 		t.Errorf("%d numbers are used up: %v, after %s, want %s", used, p, p.RetryAfter, owed)
 	}
 }
@@ -303,7 +294,7 @@ func TestCountBelowOneGivesNothingBack(t *testing.T) {
 	s, _ := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(n int) error {
 		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+		return askFor(&c, "a", n, new(kind.Batch))
 	}
 	if err := mint(100); err != nil {
 		t.Fatal(err)
@@ -326,7 +317,7 @@ func TestRefusalsTakeNothingFromARate(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return c.Mint(t.Context(), "a", n, new(kind.Batch))
+		return askFor(&c, "a", n, new(kind.Batch))
 	}
 	_ = mint("slow", 10)
 	var wait sync.WaitGroup
@@ -366,7 +357,7 @@ func TestRateThatIsTakenBeforeAnotherRefusesIsGivenBack(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return c.Mint(t.Context(), "a", 100, new(kind.Batch))
+		return askFor(&c, "a", 100, new(kind.Batch))
 	}
 	if err := mint("192.0.2.1", "free"); err != nil {
 		t.Fatal(err)
@@ -392,7 +383,7 @@ func TestRequestThatReachesNoMinterCostsOneID(t *testing.T) {
 	c.Limits = config.Limits{Batch: 100, AddressRate: 100}
 	s := New(Config{Settings: c, Clock: &fixedClock{}})
 	client := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return client.Mint(t.Context(), "a", n, new(kind.Batch)) }
+	mint := func(n int) error { return askFor(&client, "a", n, new(kind.Batch)) }
 	for _, x := range []struct {
 		n    int
 		want Type
@@ -420,7 +411,7 @@ func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return c.Mint(t.Context(), "a", 10, new(kind.Batch))
+		return askFor(&c, "a", 10, new(kind.Batch))
 	}
 	if err := mint("slow"); err != nil {
 		t.Fatal(err)
@@ -454,7 +445,7 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 		}
 		ring.Again(slog.New(slog.DiscardHandler))
 		for name, want := range map[string]Type{"a": x.a, "b": x.b} {
-			switch err := c.Admit(name, 0); {
+			switch err := c.Admit(name); {
 			case want == 0 && err != nil:
 				t.Errorf("%s: generator %s: %v", x.line, name, err)
 			case want != 0 && problemOf(t, err).Type != want:
@@ -476,7 +467,7 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	busy := from("192.0.2.2")
 	for range 3 {
 		_ = busy.Authorize(right)
-		_ = busy.pay("a", 1)
+		_ = busy.pay(nil, 1)
 	}
 	if err := busy.Authorize(right); err != nil {
 		t.Errorf("a client that asked for many ids: %v", err)
@@ -551,8 +542,8 @@ func TestWrongTokenIsNotReportedAsNone(t *testing.T) {
 	}
 	ring.Again(slog.New(slog.DiscardHandler))
 	for want, errs := range map[string][]error{
-		"the request shows no token": {silent.Authorize(""), silent.Admit("a", 1)},
-		"the token is not known":     {wrong.Authorize("wrong"), wrong.Admit("a", 1), revoked.Admit("a", 1)},
+		"the request shows no token": {silent.Authorize(""), silent.Admit("a")},
+		"the token is not known":     {wrong.Authorize("wrong"), wrong.Admit("a"), revoked.Admit("a")},
 	} {
 		for i, err := range errs {
 			if p := problemOf(t, err); p.Type != InvalidToken || p.Detail != want {

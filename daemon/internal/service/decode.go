@@ -13,13 +13,14 @@ import (
 // generators share; or as an id of a generator, which can be opaque. Nothing is guessed, as
 // programs read the answer. That is a [decode.Document], or a [*decode.Foreign] for a UUID, a ULID
 // or an ObjectID without a layout, for a wide layout, and for a kind without layouts.
-func (s *Service) Decode(id, layoutText, generator string) (any, error) {
-	if generator != "" && layoutText != "" {
-		return nil, invalid(InvalidLayout, "layout", layoutText, "must be left out beside generator")
-	} else if generator != "" {
-		return s.decodeOf(generator, id)
+func (c *Client) Decode(id, layoutText, generator string) (any, error) {
+	if generator != "" {
+		return c.decodeOf(id, layoutText, generator)
 	}
-	layout, wrong := s.decodeLayout(layoutText)
+	if err := c.payForDecoding(); err != nil {
+		return nil, err
+	}
+	layout, wrong := c.service.decodeLayout(layoutText)
 	if wrong == nil && layout.Wide {
 		f, err := decode.ReadWide(id, layout)
 		if err == nil {
@@ -45,9 +46,14 @@ func (s *Service) Decode(id, layoutText, generator string) (any, error) {
 	return r.Document(), nil
 }
 
-// parts takes an id apart by the layout that all generators share.
-func (s *Service) parts(id string) (snowfence.Layout, snowfence.Parts, error) {
-	layout, err := s.decodeLayout("")
+// Parts takes an id apart by the layout that all generators share. A [*Problem] is returned when there
+// is none of 64 bits, or the id is not of it.
+func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
+	err := c.payForDecoding()
+	var layout snowfence.Layout
+	if err == nil {
+		layout, err = c.service.decodeLayout("")
+	}
 	if err != nil {
 		return snowfence.Layout{}, snowfence.Parts{}, err
 	}
@@ -58,28 +64,41 @@ func (s *Service) parts(id string) (snowfence.Layout, snowfence.Parts, error) {
 	return r.Layout, r.Parts, nil
 }
 
-// decodeOf says what an id of a generator means, or a text of an opaque one.
-func (s *Service) decodeOf(name, text string) (any, error) {
-	g, err := s.find(name)
-	if err != nil {
-		return nil, err
+// payForDecoding takes the price of an id that is decoded without a generator.
+func (c *Client) payForDecoding() error {
+	if err := c.known(); err != nil {
+		return err
 	}
-	id := text
-	if !g.settings.Fenced() {
-		minter, problem := g.serving()
-		if problem != nil {
-			return nil, s.problem(g, problem)
+	return c.pay(nil, 1)
+}
+
+// decodeOf says what an id of a generator means, or a text of an opaque one.
+func (c *Client) decodeOf(text, layout, name string) (any, error) {
+	u, err := c.Use(name)
+	if err == nil {
+		err = c.pay(u.of, 1)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case layout != "":
+		return nil, invalid(InvalidLayout, "layout", layout, "must be left out beside generator")
+	}
+	g, id := u.of, text
+	if g.settings.Layout.IsZero() { // a kind without layouts: only its minter says whether it is opaque
+		if p := g.away(u.m); p != nil {
+			return nil, u.problem(p)
 		}
-		if o, ok := minter.(shower); ok {
-			id, err = o.Read(text)
-			g = s.generators[o.Of()]
+		if u.m.of != nil {
+			g = u.m.of
+			id, err = u.m.caps.Shows.Read(text)
 		}
 	}
 	var r decode.Result
 	var f *decode.Foreign
 	if err == nil {
-		c := g.settings
-		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: g.layout(), Kind: c.Kind, Format: s.formats[c.Kind], Settings: c.Settings})
+		of := g.settings
+		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: g.layout(), Kind: of.Kind, Format: c.service.formats[of.Kind], Settings: of.Settings})
 	}
 	switch {
 	case err != nil:

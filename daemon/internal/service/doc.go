@@ -3,9 +3,9 @@
 // [Client], which holds to tokens and rates, and refuses by itself what only its
 // protocol has: hosts and other sites in HTTP.
 //
-// [Service.Mint] is the one call that mints: it takes a batch of the caller's and
-// costs no allocation an id. Whatever goes wrong is a [Problem] with a stable
-// [Type], which a front turns into its protocol's status.
+// [Client.Use] looks a generator up once a request. [Use.Mint] then mints: it takes
+// a batch of the caller's and costs no allocation an id. Whatever goes wrong is a
+// [Problem] with a stable [Type], which a front turns into its protocol's status.
 //
 // Counting is one addition a request, on a cache line of the generator's own,
 // so that it costs as much for a thousand ids as for one.

@@ -11,19 +11,11 @@ const (
 )
 
 // Hold takes the memory of an answer with n ids, before they are minted, and returns how much that is. The front
-// gives it back by [Client.Release] when the answer is written. A [*Problem] is returned if there is none, or the client may not
-// use the generator.
-func (c *Client) Hold(name string, n int) (bytes int, err error) {
-	if n <= fewTexts { // as most requests
+// gives it back by [Client.Release] when the answer is written. A [*Problem] is returned if there is none.
+func (u Use) Hold(n int) (bytes int, err error) {
+	form := u.Form()
+	if n <= fewTexts || n <= fewIDs && form != kind.Text || n > u.Most() { // what is wrong is found when they are minted
 		return 0, nil
-	}
-	s := c.service
-	g, form := s.generators[name], s.Form(name)
-	if n <= fewIDs && form != kind.Text || g == nil || n > s.limit(g) { // what is wrong is found when they are minted
-		return 0, nil
-	}
-	if err := c.Admit(name, 0); err != nil {
-		return 0, err
 	}
 	switch form {
 	case kind.Text:
@@ -34,8 +26,8 @@ func (c *Client) Hold(name string, n int) (bytes int, err error) {
 		bytes = 8 * n
 	}
 	bytes += min(answerText, 40*n)
-	if s.memory.Take(bytes) != nil {
-		return 0, s.problem(g, Overloaded.problem(nil))
+	if u.client.service.memory.Take(bytes) != nil {
+		return 0, u.problem(Overloaded.problem(nil))
 	}
 	return bytes, nil
 }

@@ -17,6 +17,8 @@ import (
 // dashed shows the ids of a generator with a dash before them.
 type dashed struct{ of string }
 
+func (d dashed) Caps() kind.Caps { return kind.Caps{Shows: d} }
+
 func (dashed) Form() kind.Form { return kind.Text }
 func (dashed) Mint(context.Context, int, *kind.Batch) error {
 	return errors.New("is not asked to mint")
@@ -70,7 +72,7 @@ func TestOpaqueGeneratorShowsNewIDsOfTheOther(t *testing.T) {
 	s := showing(t, new(counting))
 	var b kind.Batch
 	for range 2 {
-		if err := s.Mint(t.Context(), "show-a", 2, &b); err != nil {
+		if err := askFor(anybody(s), "show-a", 2, &b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +105,7 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 	} {
 		s := showing(t, test.minter)
 		var b kind.Batch
-		if p := problemOf(t, s.Mint(t.Context(), "show-a", test.n, &b)); p.Type != test.mint || b.Len() != 0 {
+		if p := problemOf(t, askFor(anybody(s), "show-a", test.n, &b)); p.Type != test.mint || b.Len() != 0 {
 			t.Errorf("%s: %v, and %d ids", name, p, b.Len())
 		}
 		status := statusOf(s, "show-a")
@@ -117,8 +119,8 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 			}
 		case status.Problem == nil || status.Problem.Type != test.status:
 			t.Errorf("%s: the status is %v, want %s", name, status.Problem, test.status)
-		case problemOf(t, s.Check("show-a", 1)).Type != test.status:
-			t.Errorf("%s: the check is %v, want %s", name, s.Check("show-a", 1), test.status)
+		case problemOf(t, check(anybody(s), "show-a", 1)).Type != test.status:
+			t.Errorf("%s: the check is %v, want %s", name, check(anybody(s), "show-a", 1), test.status)
 		}
 	}
 }
@@ -127,7 +129,7 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	s := showing(t, &few{})
 	var b kind.Batch
-	for _, err := range []error{s.Mint(t.Context(), "show-a", 101, &b), s.Check("show-a", 101), s.InvalidCount("show-a", "x")} {
+	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), check(anybody(s), "show-a", 101), ask(anybody(s), "show-a", func(u Use) error { return u.InvalidCount("x") })} {
 		if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
 			t.Errorf("%v, and %d ids", p, b.Len())
 		}
@@ -135,7 +137,7 @@ func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	if problems := statusOf(s, "a").Problems[CountOutOfRange]; problems != 0 {
 		t.Errorf("the other has %d problems", problems)
 	}
-	if err := s.Mint(t.Context(), "show-a", 100, &b); err != nil || b.Len() != 100 {
+	if err := askFor(anybody(s), "show-a", 100, &b); err != nil || b.Len() != 100 {
 		t.Errorf("%d ids, %v", b.Len(), err)
 	}
 }
@@ -143,19 +145,19 @@ func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 func TestIDsThatExistAreShownByOpaqueGeneratorsAlone(t *testing.T) {
 	s := showing(t, new(counting))
 	var b kind.Batch
-	if err := s.Show("show-a", "7", &b); err != nil || string(b.AppendID(nil, 0)) != "-7" {
+	if err := ask(anybody(s), "show-a", func(u Use) error { return u.Show("7", &b) }); err != nil || string(b.AppendID(nil, 0)) != "-7" {
 		t.Errorf("shown as %s, %v", b.AppendID(nil, 0), err)
 	}
 	for id, want := range map[string]Type{"show-b": UnknownGenerator, "a": InvalidID} {
-		if p := problemOf(t, s.Show(id, "7", &b)); p.Type != want || b.Len() != 1 {
+		if p := problemOf(t, ask(anybody(s), id, func(u Use) error { return u.Show("7", &b) })); p.Type != want || b.Len() != 1 {
 			t.Errorf("%s: %v", id, p)
 		}
 	}
-	if p := problemOf(t, s.Show("show-a", "a text that is\nno id", &b)); p.Type != InvalidID || b.Len() != 1 {
+	if p := problemOf(t, ask(anybody(s), "show-a", func(u Use) error { return u.Show("a text that is\nno id", &b) })); p.Type != InvalidID || b.Len() != 1 {
 		t.Errorf("%v", p)
 	}
 	s.Stop()
-	if p := problemOf(t, s.Show("show-a", "7", &b)); p.Type != Stopped {
+	if p := problemOf(t, ask(anybody(s), "show-a", func(u Use) error { return u.Show("7", &b) })); p.Type != Stopped {
 		t.Errorf("%v", p)
 	}
 }
@@ -173,7 +175,7 @@ func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
 		{"wide", uuid8, uuid8, "wide"},
 		{"show-wide", "-" + uuid8, uuid8, "wide"},
 	} {
-		answer, err := s.Decode(test.text, "", test.generator)
+		answer, err := anybody(s).Decode(test.text, "", test.generator)
 		var id, of string
 		switch d := answer.(type) {
 		case decode.Document:
@@ -204,19 +206,19 @@ func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
 		{"wide", uuid7, InvalidID},
 		{"show-wide", "-x", InvalidID},
 	} {
-		answer, err := s.Decode(test.text, "", test.generator)
+		answer, err := anybody(s).Decode(test.text, "", test.generator)
 		if p := problemOf(t, err); answer != nil || p.Type != test.want || p.Limit == "" || strings.Contains(p.Limit, "snowfence") {
 			t.Errorf("%s, %s: %+v, %v, want %s", test.generator, test.text, answer, err, test.want)
 		}
 	}
-	if _, err := s.Decode("1", "twitter", "a"); problemOf(t, err).Type != InvalidLayout {
+	if _, err := anybody(s).Decode("1", "twitter", "a"); problemOf(t, err).Type != InvalidLayout {
 		t.Errorf("both a layout and a generator: %v", err)
 	}
 	unready := New(Config{Settings: s.settings})
-	if _, err := unready.Decode("-1", "", "show-a"); problemOf(t, err).Type != Starting {
+	if _, err := anybody(unready).Decode("-1", "", "show-a"); problemOf(t, err).Type != Starting {
 		t.Errorf("while it starts: %v", err)
 	}
-	if _, err := unready.Decode("1", "", "a"); err != nil {
+	if _, err := anybody(unready).Decode("1", "", "a"); err != nil {
 		t.Errorf("a layout needs no minter: %v", err)
 	}
 }

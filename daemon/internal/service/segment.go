@@ -8,39 +8,27 @@ import (
 	"snowfence.example/snowfence/counter/leafalloc"
 )
 
-// segmented is a minter that gives whole segments.
-type segmented interface {
-	// Segment reserves the next one.
-	Segment(ctx context.Context) (counter.Range, error)
-	// Step is how many numbers it will have.
-	Step() int64
-}
-
 // Segment reserves a whole segment for the client. A [*Problem] is returned, also for a generator
 // that gives none. A segment costs all its numbers: the client owes those that a rate does not hold
 // at once.
-func (c *Client) Segment(ctx context.Context, name string) (counter.Range, error) {
-	if err := c.Admit(name, 0); err != nil {
+func (u Use) Segment(ctx context.Context) (counter.Range, error) {
+	if err := u.ready(1); err != nil {
 		return counter.Range{}, err
 	}
-	g, minter, err := c.service.ready(name, 1)
-	if err != nil {
-		return counter.Range{}, err
-	}
-	of, ok := minter.(segmented)
-	if !ok {
-		return counter.Range{}, c.service.problem(g, invalid(UnknownGenerator, "generator", name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", g.settings.Kind)))
+	of := u.m.caps.Segments
+	if of == nil {
+		return counter.Range{}, u.problem(invalid(UnknownGenerator, "generator", u.of.name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", u.Kind())))
 	}
 	step := int(of.Step())
-	if err := c.pay(name, step); err != nil {
+	if err := u.client.pay(u.of, step); err != nil {
 		return counter.Range{}, err
 	}
 	r, err := of.Segment(ctx)
-	c.settle(step, int(r.Count))
+	u.client.settle(step, int(r.Count))
 	if err != nil {
-		return counter.Range{}, c.service.problem(g, classify(err))
+		return counter.Range{}, u.problem(classify(err))
 	}
-	c.service.count(g, int(r.Count))
+	u.count(int(r.Count))
 	return r, nil
 }
 
@@ -51,17 +39,14 @@ func (c *Client) LeafRows(ctx context.Context) (rows []leafalloc.Row, err error)
 		return nil, err
 	}
 	for _, g := range c.service.ordered() {
-		minter, _ := g.serving()
-		shown, ok := minter.(interface {
-			Row(ctx context.Context) (leafalloc.Row, error)
-		})
-		if !ok || !c.Allows(g.name) {
+		m := g.minter.Load()
+		if m == nil || m.caps.Row == nil || g.stopped.Load() || !c.Allows(g.name) {
 			continue
 		}
-		if err := c.pay(g.name, 1); err != nil {
+		if err := c.pay(g, 1); err != nil {
 			return nil, err
 		}
-		row, err := shown.Row(ctx)
+		row, err := m.caps.Row(ctx)
 		if err != nil {
 			return nil, c.service.problem(g, classify(err))
 		}

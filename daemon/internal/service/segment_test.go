@@ -19,10 +19,20 @@ type steps struct {
 	step int64
 }
 
+func (m *steps) Caps() kind.Caps { return kind.Caps{Segments: m} }
+
 func (m *steps) Step() int64 { return m.step }
 
 func (m *steps) Segment(context.Context) (counter.Range, error) {
 	return counter.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
+}
+
+func segment(c *Client, name string) (r counter.Range, err error) {
+	err = ask(c, name, func(u Use) error {
+		r, err = u.Segment(context.Background())
+		return err
+	})
+	return r, err
 }
 
 func TestSegmentCostsAllItsNumbers(t *testing.T) {
@@ -37,14 +47,14 @@ func TestSegmentCostsAllItsNumbers(t *testing.T) {
 	}
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	for range 2 {
-		if r, err := c.Segment(t.Context(), "a"); err != nil || r.Count != 10 {
+		if r, err := segment(&c, "a"); err != nil || r.Count != 10 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited {
+	if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
 		t.Errorf("the third: %v", p)
 	}
-	if p := problemOf(t, second(c.Segment(t.Context(), "b"))); p.Type != UnknownGenerator || p.Limit == "" {
+	if p := problemOf(t, second(segment(&c, "b"))); p.Type != UnknownGenerator || p.Limit == "" {
 		t.Errorf("a generator without segments: %v", p)
 	}
 	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
@@ -70,13 +80,13 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		const asked = 1000 * time.Second
 		got := int64(0)
 		for clock.now < asked {
-			r, err := c.Segment(t.Context(), "a")
+			r, err := segment(&c, "a")
 			if got += r.Count; err == nil {
 				continue
 			}
 			wait := problemOf(t, err).RetryAfter
 			clock.now += wait / 2
-			if p := problemOf(t, second(c.Segment(t.Context(), "a"))); p.Type != RateLimited {
+			if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
 				t.Fatalf("%s: before the time: %v", name, p)
 			}
 			clock.now += wait - wait/2
@@ -93,7 +103,9 @@ type rowed struct {
 	reads int
 }
 
-func (m *rowed) Row(context.Context) (leafalloc.Row, error) {
+func (m *rowed) Caps() kind.Caps { return kind.Caps{Row: m.row} }
+
+func (m *rowed) row(context.Context) (leafalloc.Row, error) {
 	m.reads++
 	return leafalloc.Row{Tag: "users"}, nil
 }
@@ -118,7 +130,12 @@ type spaced struct {
 	increment int64
 }
 
-func (m *spaced) Status() counter.Status { return counter.Status{Increment: m.increment} }
+func (m *spaced) Caps() kind.Caps { return increments(m.increment) }
+
+// increments are the capabilities of a counter.
+func increments(by int64) kind.Caps {
+	return kind.Caps{Counter: func() counter.Status { return counter.Status{Increment: by} }}
+}
 
 func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 	for _, test := range []struct {
@@ -126,7 +143,11 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 		refused      bool
 	}{{1, 5, false}, {0, 5, false}, {3, 5, true}, {3, 1, false}} {
 		m := &spaced{increment: int64(test.increment)}
-		first, said, err := serving(t, m).Range(t.Context(), "a", test.n)
+		u, err := anybody(serving(t, m)).Use("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, said, err := u.consecutive(t.Context(), test.n)
 		switch used := int(m.next.Load()); {
 		case said != used:
 			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
@@ -141,18 +162,18 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 // second returns the error of a call.
 func second[T any](_ T, err error) error { return err }
 
-func TestTermsAreThoseOfARequest(t *testing.T) {
+func TestUseHasTheTermsOfARequest(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
 	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
 	c := s.Client(netip.Addr{})
 	for name, form := range map[string]kind.Form{"a": kind.Number, "b": 0} {
-		if got, err := c.Terms(name); err != nil || got.Kind != config.KindSnowflake || got.Form != form || got.Most < 1 {
-			t.Errorf("%s: %+v, %v", name, got, err)
+		if u, err := c.Use(name); err != nil || u.Kind() != config.KindSnowflake || u.Form() != form || u.Most() < 1 {
+			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
-	if p := problemOf(t, second(c.Terms("none"))); p.Type != UnknownGenerator {
+	if p := problemOf(t, second(c.Use("none"))); p.Type != UnknownGenerator {
 		t.Errorf("none: %v", p)
 	}
 }

@@ -13,17 +13,6 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// reserver is a minter whose numbers are reserved, and then confirmed or voided.
-type reserver interface {
-	kind.Minter
-	// Text is a number as people write it.
-	Text(number int64) string
-	Reserve(ctx context.Context, tenant string, timeout time.Duration) (series.Reservation, error)
-	Confirm(ctx context.Context, tenant string, number int64, token string) error
-	Void(ctx context.Context, tenant string, number int64, token, reason string) error
-	Audit(ctx context.Context, tenant string) iter.Seq2[series.Entry, error]
-}
-
 // Ending says how a reservation ends.
 type Ending struct {
 	Tenant string
@@ -34,28 +23,28 @@ type Ending struct {
 }
 
 // Reserve reserves the next number of a series. A timeout of zero means the generator's. It
-// returns a [*Problem] if there is none.
-func (s *Service) Reserve(ctx context.Context, name, tenant string, timeout time.Duration) (series.Reservation, error) {
-	g, of, err := s.series(name)
+// returns a [*Problem] if there is none, and costs one id, as End and Audit do.
+func (u Use) Reserve(ctx context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
+	of, err := u.series()
 	if err != nil {
 		return series.Reservation{}, err
 	}
 	r, err := of.Reserve(ctx, tenant, timeout)
 	if err != nil {
-		return series.Reservation{}, s.problem(g, reservationProblem(err))
+		return series.Reservation{}, u.problem(reservationProblem(err))
 	}
-	s.count(g, 1)
+	u.count(1)
 	return r, nil
 }
 
 // End confirms or voids a reservation, and returns the number as people write it, or a [*Problem].
-func (s *Service) End(ctx context.Context, name string, e Ending) (text string, err error) {
-	g, of, err := s.series(name)
+func (u Use) End(ctx context.Context, e Ending) (text string, err error) {
+	of, err := u.series()
 	if err != nil {
 		return "", err
 	}
 	if e.Token == "" {
-		return "", s.problem(g, invalid(InvalidReservation, "token", "", "must be given: the reservation has it"))
+		return "", u.problem(invalid(InvalidReservation, "token", "", "must be given: the reservation has it"))
 	}
 	if e.Void {
 		err = of.Void(ctx, e.Tenant, e.Number, e.Token, e.Reason)
@@ -63,31 +52,31 @@ func (s *Service) End(ctx context.Context, name string, e Ending) (text string, 
 		err = of.Confirm(ctx, e.Tenant, e.Number, e.Token)
 	}
 	if err != nil {
-		return "", s.problem(g, reservationProblem(err))
+		return "", u.problem(reservationProblem(err))
 	}
-	s.count(g, 0)
+	u.count(0)
 	return of.Text(e.Number), nil
 }
 
 // Audit returns every number of a series that was ever reserved, and how a number is written, or a
 // [*Problem]. The sequence ends with its first error, which is one too. Of a generator it reads at most
 // [maxAudits] at a time.
-func (s *Service) Audit(ctx context.Context, name, tenant string) (entries iter.Seq2[series.Entry, error], text func(int64) string, err error) {
-	g, of, err := s.series(name)
+func (u Use) Audit(ctx context.Context, tenant string) (entries iter.Seq2[series.Entry, error], text func(int64) string, err error) {
+	of, err := u.series()
 	if err != nil {
 		return nil, nil, err
 	}
 	return func(yield func(series.Entry, error) bool) {
-		defer g.audits.Add(-1)
-		if g.audits.Add(1) > maxAudits {
+		defer u.of.audits.Add(-1)
+		if u.of.audits.Add(1) > maxAudits {
 			busy := RateLimited.Problem()
-			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, name)
-			yield(series.Entry{}, s.problem(g, busy))
+			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, u.of.name)
+			yield(series.Entry{}, u.problem(busy))
 			return
 		}
 		for e, err := range of.Audit(ctx, tenant) {
 			if err != nil {
-				err = s.problem(g, reservationProblem(err))
+				err = u.problem(reservationProblem(err))
 			}
 			if !yield(e, err) {
 				return
@@ -100,17 +89,15 @@ func (s *Service) Audit(ctx context.Context, name, tenant string) (entries iter.
 // each of its pages, and reservations need the others.
 const maxAudits = 2
 
-// series finds a generator that is a series. Its error is a *Problem.
-func (s *Service) series(name string) (*generator, reserver, error) {
-	g, minter, err := s.ready(name, 1)
-	if err != nil {
-		return nil, nil, err
+// series returns what reserves the numbers of a series.
+func (u Use) series() (kind.Series, error) {
+	if err := u.paid(); err != nil {
+		return nil, err
 	}
-	of, ok := minter.(reserver)
-	if !ok {
-		return nil, nil, s.problem(g, NotASeries.plain())
+	if u.m.caps.Series == nil {
+		return nil, u.problem(NotASeries.plain())
 	}
-	return g, of, nil
+	return u.m.caps.Series, nil
 }
 
 // reservationProblem makes a problem of a series' error.

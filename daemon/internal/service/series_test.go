@@ -10,7 +10,12 @@ import (
 )
 
 // listed is a series of one number, of which tests use the audit alone.
-type listed struct{ reserver }
+type listed struct {
+	kind.Minter
+	kind.Series
+}
+
+func (l listed) Caps() kind.Caps { return kind.Caps{Series: l} }
 
 func (listed) Form() kind.Form { return kind.Text }
 
@@ -21,7 +26,11 @@ func (listed) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
 func TestThirdAuditAtATimeIsRefused(t *testing.T) {
 	s := serving(t, listed{})
 	begin := func() (end func(), err error) {
-		entries, _, err := s.Audit(t.Context(), "a", "")
+		u, err := anybody(s).Use("a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _, err := u.Audit(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

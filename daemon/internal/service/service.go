@@ -2,12 +2,9 @@ package service
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -71,20 +68,16 @@ type generator struct {
 	problems [typeCount]atomic.Uint64
 }
 
-// served boxes a minter, since an atomic pointer can't point to an interface.
+// served is a minter and what it can do.
 type served struct {
 	kind.Minter
+	caps    kind.Caps
+	of      *generator       // whose ids the minter shows, or nil
 	most    int              // ids of one request
 	layout  snowfence.Layout // of the minter's ids, if they have one
 	maxWait time.Duration    // of one request, if the minter is fenced, and else 0
 	slice   int              // ids that are minted at a time, if it is fenced
 	turns   turns
-}
-
-// bounded is a minter that can't mint any number of ids at a time.
-type bounded interface {
-	// Most returns how many ids one request may ask for. It never changes.
-	Most() int
 }
 
 // New returns a service whose generators are all starting.
@@ -102,7 +95,7 @@ func New(cfg Config) *Service {
 		s.addresses = &addresses{rate: l.AddressRate, neighbours: map[netip.Prefix]*neighbour{}}
 	}
 	for name, g := range cfg.Settings.Generators {
-		s.generators[name] = &generator{name: name, settings: g, most: most(g, cfg.Settings.Limits.Batch)}
+		s.generators[name] = &generator{name: name, settings: g, most: most(g.InEffect(), cfg.Settings.Limits.Batch)}
 		for _, alias := range g.Aliases {
 			s.generators[alias] = s.generators[name]
 		}
@@ -119,17 +112,22 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	if !ok {
 		return fmt.Errorf("serve: no generator is named %q", name)
 	}
-	settings, maxWait, slice := g.settings, time.Duration(0), 0
-	if l, ok := minter.(leased); ok {
-		settings.Layout = l.Status().Layout // the namespace's, where none is configured
-		maxWait = settings.Policy.WithDefaults(settings.Layout).MaxWait
-		slice = sliceOf(settings.Layout)
+	m := &served{Minter: minter, caps: kind.CapsOf(minter), layout: g.settings.Layout, most: g.most}
+	if m.caps.Lease != nil {
+		status, settings := m.caps.Lease(), g.settings.InEffect()
+		settings.Layout, settings.Policy = status.Layout, status.Policy // the namespace's, where none is configured
+		m.layout, m.most = settings.Layout, most(settings, s.settings.Limits.Batch)
+		m.maxWait, m.slice = settings.Policy.MaxWait, sliceOf(m.layout)
 	}
-	most := most(settings, s.settings.Limits.Batch)
-	if b, ok := minter.(bounded); ok {
-		most = min(most, b.Most())
+	if m.caps.Most > 0 {
+		m.most = min(m.most, m.caps.Most)
 	}
-	g.minter.Store(&served{Minter: minter, most: most, layout: settings.Layout, maxWait: maxWait, slice: slice})
+	if m.caps.Shows != nil {
+		if m.of = s.generators[m.caps.Shows.Of()]; m.of == nil || m.of == g {
+			return fmt.Errorf("serve: generator %s shows the ids of %q, which is no other generator", name, m.caps.Shows.Of())
+		}
+	}
+	g.minter.Store(m)
 	return nil
 }
 
@@ -160,173 +158,13 @@ func (s *Service) Stop() {
 	}
 }
 
-// Mint appends n new ids of a generator to the batch, on a [*Problem] none.
-func (s *Service) Mint(ctx context.Context, name string, n int, into *kind.Batch) error {
-	return s.mintFor(ctx, Who{}, name, n, into)
-}
-
-// mintFor is Mint for a client. Clients that ask for many ids take turns.
-func (s *Service) mintFor(ctx context.Context, who Who, name string, n int, into *kind.Batch) error {
-	g, minter, err := s.ready(name, n)
-	if err != nil {
-		return err
-	}
-	if _, ok := minter.(reserver); ok {
-		return s.problem(g, NeedsReservation.plain())
-	}
-	had := into.Len()
-	err = s.mint(ctx, who, g, n, into)
-	if err == nil && into.Len() != had+n {
-		err = fmt.Errorf("kind %s minted %d ids instead of %d", g.settings.Kind, into.Len()-had, n)
-	}
-	if err != nil {
-		into.Truncate(had)
-		return s.problem(g, g.classify(err))
-	}
-	s.count(g, n)
-	return nil
-}
-
-// Form returns what the ids of a generator are made of, or zero while it is starting, and for a name
-// that no generator has.
-func (s *Service) Form(name string) kind.Form {
-	g, ok := s.generators[name]
-	if !ok {
-		return 0
-	}
-	m := g.minter.Load()
-	if m == nil {
-		return 0
-	}
-	return m.Form()
-}
-
-// Most returns how many ids one request may ask a generator for: 1 for a name that no generator has.
-func (s *Service) Most(name string) int {
-	g, ok := s.generators[name]
-	if !ok {
-		return 1
-	}
-	return s.limit(g)
-}
-
-// Range reserves n consecutive numbers of a generator that a store counts, and returns the first, and how many
-// were used up for it, whether or not it fails. A [*Problem] is returned for a generator of another kind, or with an
-// increment above 1.
-func (s *Service) Range(ctx context.Context, name string, n int) (first snowfence.ID, used int, err error) {
-	g, minter, err := s.ready(name, n)
-	if err != nil {
-		return 0, 0, err
-	}
-	of, ok := minter.(counted)
-	if !ok || minter.Form() != kind.Number {
-		return 0, 0, s.problem(g, NotConsecutive.plain())
-	}
-	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
-	// numbers are used up.
-	var b kind.Batch
-	for range rangeTries {
-		if n > 1 && of.Status().Increment > 1 {
-			break // no two numbers are consecutive, and none must be used up
-		}
-		b.Reset()
-		used += n // also if it fails: the store may have counted
-		if err := s.Mint(ctx, name, n, &b); err != nil {
-			return 0, used, err
-		}
-		if ids := b.Numbers(); ids[n-1]-ids[0] == snowfence.ID(n-1) {
-			return ids[0], used, nil
-		}
-	}
-	return 0, used, s.problem(g, NotConsecutive.plain())
-}
-
-// rangeTries is how often consecutive numbers are tried for. Segments are longer than most ranges,
-// so the second try finds room.
-const rangeTries = 3
-
-// count counts an answer with n ids.
-func (s *Service) count(g *generator, n int) {
-	g.ids.Add(uint64(n))
-	g.requests.Add(1)
-	s.succeeded(g)
-}
-
-// checker is a minter that knows whether it can mint at this moment.
-type checker interface {
-	// Check returns why Mint would fail now, or nil. It uses nothing up and never blocks.
-	Check() error
-}
-
-// Check returns the [*Problem] that Mint would meet, as far as that is known, or nil.
-// It uses nothing up. What a minter foresees counts if it can't say how it stands now.
-func (s *Service) Check(name string, n int) error {
-	g, minter, err := s.ready(name, n)
-	if err != nil {
-		return err
-	}
-	switch m := minter.(type) {
-	case reserver:
-		return s.problem(g, NeedsReservation.plain())
-	case shower:
-		err = s.Check(m.Of(), n)
-	case checker:
-		err = m.Check()
-	case kind.Readier:
-		err = m.Ready()
-	}
-	if err != nil {
-		return s.problem(g, g.classify(err))
-	}
-	return nil
-}
-
-// InvalidCount returns the [*Problem] with a number of ids that can't be read.
-func (s *Service) InvalidCount(name, text string) error {
-	g, err := s.find(name)
-	if err != nil {
-		return err
-	}
-	return s.problem(g, s.countProblem(g, text))
-}
-
-// find finds a generator. Its error is a *Problem.
-func (s *Service) find(name string) (*generator, error) {
-	if g, ok := s.generators[name]; ok {
-		return g, nil
-	}
-	return nil, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(s.settings.Names(), ", "))
-}
-
-// ready finds what Mint needs, and refuses too many ids. Its error is a *Problem.
-func (s *Service) ready(name string, n int) (*generator, kind.Minter, error) {
-	g, err := s.find(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if n < 1 || n > s.limit(g) {
-		return nil, nil, s.problem(g, s.countProblem(g, strconv.Itoa(n)))
-	}
-	minter, problem := g.serving()
-	if problem != nil {
-		return nil, nil, s.problem(g, problem)
-	}
-	return g, minter, nil
-}
-
-// countProblem is the problem with a number of ids that is none or out of range.
-func (s *Service) countProblem(g *generator, value string) *Problem {
-	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", s.limit(g)))
-}
-
 // limit is how many ids one request may ask for. One that shows ids has the other's limit, too.
-func (s *Service) limit(g *generator) int {
-	m := g.minter.Load()
-	if m == nil {
+func (g *generator) limit(m *served) int {
+	switch {
+	case m == nil:
 		return g.most
-	}
-	if o, ok := m.Minter.(shower); ok {
-		return min(m.most, s.limit(s.generators[o.Of()]))
+	case m.of != nil:
+		return min(m.most, m.of.limit(m.of.minter.Load()))
 	}
 	return m.most
 }
@@ -339,29 +177,27 @@ func most(g config.Generator, limit int) int {
 	if g.Layout.IsZero() {
 		return limit // of a kind without layouts
 	}
-	policy, unit := g.Policy.WithDefaults(g.Layout), g.Layout.Unit
+	policy, unit := g.Policy, g.Layout.Unit
 	ticks := int64(1 + policy.MaxBurst/unit + (policy.MaxWait-1)/unit + 1)
 	// Each factor is at most 1,000,000 before they are multiplied.
 	return int(min(int64(limit), min(ticks, int64(limit))*min(g.Layout.Sequences(), int64(limit))))
 }
 
-// serving returns the minter, or why there is none.
-func (g *generator) serving() (kind.Minter, *Problem) {
-	if g.stopped.Load() {
-		return nil, Stopped.problem(nil)
-	}
-	if m := g.minter.Load(); m != nil {
-		return m.Minter, nil
-	}
-	if pause := time.Duration(g.refused.Load()); pause > 0 {
+// away returns why the generator gives no ids by a minter, which is nil before it serves, or nil.
+func (g *generator) away(m *served) *Problem {
+	switch pause := time.Duration(g.refused.Load()); {
+	case g.stopped.Load():
+		return Stopped.problem(nil)
+	case m != nil:
+		return nil
+	case pause > 0:
 		p := Refused.problem(nil)
 		p.RetryAfter = pause
-		return nil, p
+		return p
+	case g.settings.Standby:
+		return Standby.problem(nil)
 	}
-	if g.settings.Standby {
-		return nil, Standby.problem(nil)
-	}
-	return nil, Starting.problem(nil)
+	return Starting.problem(nil)
 }
 
 // problem counts a problem, and logs it if an operator should look at it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -32,9 +33,9 @@ type counting struct {
 
 func (m *counting) Form() kind.Form { return kind.Number }
 
-func (m *counting) Ready() error { return m.ready }
-
-func (m *counting) Check() error { return m.check }
+func (m *counting) Caps() kind.Caps {
+	return kind.Caps{Ready: func() error { return m.ready }, Check: func() error { return m.check }}
+}
 
 func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 	if m.short || m.err != nil {
@@ -77,6 +78,29 @@ func serving(t testing.TB, m kind.Minter) *Service {
 	return s
 }
 
+// anybody is a client of a service without tokens and rates.
+func anybody(s *Service) *Client {
+	c := s.Client(netip.Addr{})
+	return &c
+}
+
+// ask makes one request of a client.
+func ask(c *Client, name string, request func(Use) error) error {
+	u, err := c.Use(name)
+	if err != nil {
+		return err
+	}
+	return request(u)
+}
+
+func askFor(c *Client, name string, n int, into *kind.Batch) error {
+	return ask(c, name, func(u Use) error { return u.Mint(context.Background(), n, into) })
+}
+
+func check(c *Client, name string, n int) error {
+	return ask(c, name, func(u Use) error { return u.Check(n) })
+}
+
 // problemOf returns the problem that an error must be.
 func problemOf(t *testing.T, err error) *Problem {
 	t.Helper()
@@ -92,7 +116,7 @@ func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
 	var b kind.Batch
 	for _, n := range []int{1, 3, 10_000} {
 		had := b.Len()
-		if err := s.Mint(t.Context(), "a", n, &b); err != nil {
+		if err := askFor(anybody(s), "a", n, &b); err != nil {
 			t.Fatal(err)
 		}
 		if b.Len() != had+n {
@@ -105,12 +129,12 @@ func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
 }
 
 func TestMintAllocatesNothing(t *testing.T) {
-	s := serving(t, new(counting))
+	c := anybody(serving(t, new(counting)))
 	var b kind.Batch
 	for _, n := range []int{1, 1000} {
 		mint := func() {
 			b.Reset()
-			if err := s.Mint(context.Background(), "a", n, &b); err != nil {
+			if err := askFor(c, "a", n, &b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -135,14 +159,14 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 		{"a", 10_001, Problem{Type: CountOutOfRange, Field: "count", Value: "10001"}},
 	} {
 		var b kind.Batch
-		got := problemOf(t, s.Mint(t.Context(), c.generator, c.n, &b))
+		got := problemOf(t, askFor(anybody(s), c.generator, c.n, &b))
 		if got.Type == UnknownGenerator && got.Limit != "must be one of a" {
 			t.Errorf("%.10s: limit is %q, must list the generators", c.generator, got.Limit)
 		}
 		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
 			t.Errorf("%.10s, %d: %+v, want %+v", c.generator, c.n, got, c.want)
 		}
-		if check := problemOf(t, s.Check(c.generator, c.n)); check.Type != got.Type {
+		if check := problemOf(t, check(anybody(s), c.generator, c.n)); check.Type != got.Type {
 			t.Errorf("%.10s, %d: Check says %s, Mint %s", c.generator, c.n, check.Type, got.Type)
 		}
 		if b.Len() != 0 {
@@ -154,7 +178,7 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a")})
 	var b kind.Batch
-	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Starting || p.RetryAfter == 0 {
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Starting || p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
 	if Ready(s.Statuses()) {
@@ -163,11 +187,11 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Mint(t.Context(), "a", 1, &b); err != nil || !Ready(s.Statuses()) {
+	if err := askFor(anybody(s), "a", 1, &b); err != nil || !Ready(s.Statuses()) {
 		t.Errorf("with a minter: %v, ready %v", err, Ready(s.Statuses()))
 	}
 	s.Stop()
-	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Stopped || Ready(s.Statuses()) {
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Stopped || Ready(s.Statuses()) {
 		t.Errorf("after Stop: %+v, ready %v", p, Ready(s.Statuses()))
 	}
 	if err := s.Serve("b", new(counting)); err == nil {
@@ -184,7 +208,7 @@ func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
 	stands := func(when string) {
 		t.Helper()
 		var b kind.Batch
-		if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != Standby || p.RetryAfter == 0 {
+		if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Standby || p.RetryAfter == 0 {
 			t.Errorf("%s: %+v", when, p)
 		}
 		if status := s.Statuses(); Ready(status) || status[0].Problem.Type != Standby {
@@ -213,7 +237,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 	}
 	// It still mints: readiness looks ahead.
 	var batch kind.Batch
-	if err := s.Mint(t.Context(), "b", 1, &batch); err != nil {
+	if err := askFor(anybody(s), "b", 1, &batch); err != nil {
 		t.Error(err)
 	}
 	b.ready = nil
@@ -222,27 +246,31 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 	}
 }
 
+// foresees is a minter that says no more than what it foresees.
+type foresees struct {
+	kind.Minter
+	ready error
+}
+
+func (m foresees) Caps() kind.Caps { return kind.Caps{Ready: func() error { return m.ready }} }
+
 func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
 	soon := fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)
 	m := &counting{ready: soon}
 	s := serving(t, m)
-	if err := s.Check("a", 1); err != nil {
+	if err := check(anybody(s), "a", 1); err != nil {
 		t.Errorf("with a lease that ends soon, but not yet: %v", err)
 	}
 	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
-	if p := problemOf(t, s.Check("a", 1)); p.Type != ClockUnsafe {
+	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != ClockUnsafe {
 		t.Errorf("while the clock is behind: %v", p)
 	}
 	m.check = kind.ErrUnavailable
-	if p := problemOf(t, s.Check("a", 1)); p.Type != LeaseUnavailable || p.RetryAfter == 0 {
+	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != LeaseUnavailable || p.RetryAfter == 0 {
 		t.Errorf("without a lease: %v", p)
 	}
 	// A minter that can't say how it stands now is asked what it foresees.
-	foresees := struct {
-		kind.Minter
-		kind.Readier
-	}{m, m}
-	if p := problemOf(t, serving(t, foresees).Check("a", 1)); p.Type != LeaseUnavailable {
+	if p := problemOf(t, check(anybody(serving(t, foresees{m, soon})), "a", 1)); p.Type != LeaseUnavailable {
 		t.Errorf("with foresight alone: %v", p)
 	}
 	if n := m.next.Load(); n != 0 {
@@ -268,15 +296,18 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 		set := settings(t, "a")
 		set.Limits.Batch = 1_000_000
 		set.Generators["a"] = config.Generator{Kind: config.KindSnowflake, Layout: preset.Layout, Policy: c.policy}
+		if set, err = set.Complete(); err != nil {
+			t.Fatal(err)
+		}
 		s := New(Config{Settings: set})
 		if err := s.Serve("a", new(counting)); err != nil {
 			t.Fatal(err)
 		}
 		var b kind.Batch
-		if err := s.Mint(t.Context(), "a", c.want, &b); err != nil {
+		if err := askFor(anybody(s), "a", c.want, &b); err != nil {
 			t.Errorf("%s, %+v: %d ids: %v", c.preset, c.policy, c.want, err)
 		}
-		p := problemOf(t, s.Mint(t.Context(), "a", c.want+1, &b))
+		p := problemOf(t, askFor(anybody(s), "a", c.want+1, &b))
 		if p.Type != CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
 			t.Errorf("%s, %+v: %d ids: %+v", c.preset, c.policy, c.want+1, p)
 		}
@@ -286,7 +317,7 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 // few is a minter that mints no more than 100 ids at a time.
 type few struct{ counting }
 
-func (*few) Most() int { return 100 }
+func (*few) Caps() kind.Caps { return kind.Caps{Most: 100} }
 
 func TestMinterMayBoundABatchFurther(t *testing.T) {
 	for limit, want := range map[int]int{10_000: 100, 50: 50} {
@@ -297,11 +328,11 @@ func TestMinterMayBoundABatchFurther(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b kind.Batch
-		if err := s.Mint(t.Context(), "a", want, &b); err != nil {
+		if err := askFor(anybody(s), "a", want, &b); err != nil {
 			t.Errorf("%d ids: %v", want, err)
 		}
 		ends := fmt.Sprintf("from 1 to %d", want)
-		for what, err := range map[string]error{"minted": s.Mint(t.Context(), "a", want+1, &b), "checked": s.Check("a", want+1), "not read": s.InvalidCount("a", "x")} {
+		for what, err := range map[string]error{"minted": askFor(anybody(s), "a", want+1, &b), "checked": check(anybody(s), "a", want+1), "not read": ask(anybody(s), "a", func(u Use) error { return u.InvalidCount("x") })} {
 			if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
 				t.Errorf("%s: %+v, want a limit %s", what, p, ends)
 			}
@@ -319,7 +350,7 @@ func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := most(config.Generator{Layout: preset.Layout}, 1_000_000)
+	limit := most(config.Generator{Layout: preset.Layout, Policy: snowfence.Policy{}.WithDefaults(preset.Layout)}, 1_000_000)
 	synctest.Test(t, func(t *testing.T) {
 		for _, c := range []struct {
 			n  int
@@ -369,7 +400,7 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 	} {
 		s := serving(t, &counting{err: c.err})
 		var b kind.Batch
-		p := problemOf(t, s.Mint(t.Context(), "a", 3, &b))
+		p := problemOf(t, askFor(anybody(s), "a", 3, &b))
 		if p.Type != c.want || p.RetryAfter != c.retry {
 			t.Errorf("%v: %s, retry after %s; want %s, %s", c.err, p.Type, p.RetryAfter, c.want, c.retry)
 		}
@@ -391,7 +422,7 @@ func TestNumbersOfADateThatAreUsedUpBeginAgainAndOthersDoNot(t *testing.T) {
 		{"", "an operator must move to another counter"},
 	} {
 		s := serving(t, &counting{err: fmt.Errorf("orders: %w", &counter.FullError{Counter: "secret", Date: c.date, Limit: 999})})
-		p := problemOf(t, s.Mint(t.Context(), "a", 1, new(kind.Batch)))
+		p := problemOf(t, askFor(anybody(s), "a", 1, new(kind.Batch)))
 		if p.Type != NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
 			t.Errorf("on %q: %s, %q, retry after %s", c.date, p.Type, p.Detail, p.RetryAfter)
 		}
@@ -409,13 +440,13 @@ func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 	for range 2 {
 		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
 		for range 3 {
-			if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); p.Type != StoreUnavailable {
+			if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != StoreUnavailable {
 				t.Errorf("problem is %v", p)
 			}
 		}
 		m.err = nil
 		for range 3 {
-			if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+			if err := askFor(anybody(s), "a", 1, &b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -440,52 +471,61 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 			}
 		}
 		ready(true, "before the first request")
-		_ = s.Mint(t.Context(), "a", 1, &b) // it fails
+		_ = askFor(anybody(s), "a", 1, &b) // it fails
 		ready(false, "after a failure")
 		over, stop := snowfence.SystemClock().After(lasting) // the bubble's
 		defer stop()
 		<-over
 		ready(true, "when nothing was asked for a while")
-		_ = s.Mint(t.Context(), "a", 1, &b)
+		_ = askFor(anybody(s), "a", 1, &b)
 		m.err = nil
-		if err := s.Mint(t.Context(), "a", 1, &b); err != nil {
+		if err := askFor(anybody(s), "a", 1, &b); err != nil {
 			t.Fatal(err)
 		}
 		ready(true, "after a success")
 	})
 }
 
-func TestMinterThatMintsTooFewIsAFault(t *testing.T) {
-	var log bytes.Buffer
-	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := s.Serve("a", &counting{short: true}); err != nil {
-		t.Fatal(err)
-	}
-	var b kind.Batch
-	if p := problemOf(t, s.Mint(t.Context(), "a", 3, &b)); p.Type != Internal || b.Len() != 0 {
-		t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
-	}
-	if !strings.Contains(log.String(), "minted 2 ids instead of 3") {
-		t.Errorf("the log says %q", log.String())
+// texted says that its numbers are texts.
+type texted struct{ counting }
+
+func (*texted) Form() kind.Form { return kind.Text }
+
+func TestMinterThatMintsTooFewOrOfAnotherFormIsAFault(t *testing.T) {
+	for want, m := range map[string]kind.Minter{
+		"minted 2 ids instead of 3": &counting{short: true}, "minted ids of the form number instead of text": new(texted),
+	} {
+		var log bytes.Buffer
+		s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err := s.Serve("a", m); err != nil {
+			t.Fatal(err)
+		}
+		var b kind.Batch
+		if p := problemOf(t, askFor(anybody(s), "a", 3, &b)); p.Type != Internal || b.Len() != 0 {
+			t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
+		}
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log says %q, want %q", log.String(), want)
+		}
 	}
 }
 
 func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
 	s := serving(t, &counting{err: errors.New("open /secret/path: denied")})
 	var b kind.Batch
-	if p := problemOf(t, s.Mint(t.Context(), "a", 1, &b)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
 		t.Errorf("the problem shows %q", p.Detail)
 	}
 }
 
 func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
-	answer, err := s.Decode("1541815603606036480", "twitter", "")
+	answer, err := anybody(s).Decode("1541815603606036480", "twitter", "")
 	d, _ := answer.(decode.Document)
 	if err != nil || d.Time != "2022-06-28T16:07:40.105Z" || *d.Worker != 26 || *d.Datacenter != 11 || d.Guessed {
 		t.Errorf("twitter: %+v, %v", d, err)
 	}
-	answer, err = s.Decode("0000000000000000001", "", "")
+	answer, err = anybody(s).Decode("0000000000000000001", "", "")
 	d, _ = answer.(decode.Document)
 	if err != nil || d.Layout != snowfence.DefaultLayout().String() || d.ID != "1" {
 		t.Errorf("layout in common: %+v, %v", d, err)
@@ -502,7 +542,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		{"1", "ms 41 + wroker 10 + seq 12", InvalidLayout},
 		{"1", "ms 60 + worker 10 + seq 12", InvalidLayout},
 	} {
-		_, err := s.Decode(c.id, c.layout, "")
+		_, err := anybody(s).Decode(c.id, c.layout, "")
 		p := problemOf(t, err)
 		if p.Type != c.want {
 			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
@@ -521,10 +561,10 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	}
 	b.Layout = preset.Layout
 	mixed.Generators["b"] = b
-	if _, err := New(Config{Settings: mixed}).Decode("1", "", ""); problemOf(t, err).Type != InvalidLayout {
+	if _, err := anybody(New(Config{Settings: mixed})).Decode("1", "", ""); problemOf(t, err).Type != InvalidLayout {
 		t.Errorf("two layouts and none named: %v", err)
 	}
-	answer, err = New(Config{Settings: mixed}).Decode("507f1f77bcf86cd799439011", "", "")
+	answer, err = anybody(New(Config{Settings: mixed})).Decode("507f1f77bcf86cd799439011", "", "")
 	if f, ok := answer.(*decode.Foreign); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
 		t.Errorf("an ObjectID, which needs no layout: %+v, %v", answer, err)
 	}
@@ -550,13 +590,13 @@ func TestTypesAreStable(t *testing.T) {
 }
 
 func BenchmarkMint(b *testing.B) {
-	s := serving(b, new(counting))
+	c := anybody(serving(b, new(counting)))
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			var batch kind.Batch
 			for b.Loop() {
 				batch.Reset()
-				if err := s.Mint(context.Background(), "a", n, &batch); err != nil {
+				if err := askFor(c, "a", n, &batch); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -73,21 +73,14 @@ func troubleOf(lease *fence.Status, numbers *counter.Status, now time.Time) *Tro
 	return nil
 }
 
-// leased is a minter that lives by a lease.
-type leased interface{ Status() fence.Status }
-
-// counted is a minter whose ids a store counts.
-type counted interface{ Status() counter.Status }
-
 // Statuses returns how each generator stands, by name.
 func (s *Service) Statuses() []Status {
 	all := s.ordered()
 	statuses := make([]Status, len(all))
 	for i, g := range all {
 		statuses[i] = s.status(g)
-		minter, _ := g.serving()
-		if o, ok := minter.(shower); ok {
-			statuses[i].Problem = s.status(s.generators[o.Of()]).Problem
+		if m := g.minter.Load(); m != nil && m.of != nil && !g.stopped.Load() {
+			statuses[i].Problem = s.status(m.of).Problem
 		}
 		if statuses[i].Problem == nil && s.leaving.Load() {
 			statuses[i].Problem = Stopped.problem(nil)
@@ -118,22 +111,22 @@ func (g *generator) status() Status {
 	for t := range g.problems {
 		status.Problems[Type(t)] = g.problems[t].Load()
 	}
-	minter, problem := g.serving()
-	if problem != nil {
+	m := g.minter.Load()
+	if problem := g.away(m); problem != nil {
 		status.Problem = problem
 		return status
 	}
-	status.Form = minter.Form()
-	switch m := minter.(type) {
-	case leased:
-		lease := m.Status()
+	status.Form = m.Form()
+	if m.caps.Lease != nil {
+		lease := m.caps.Lease()
 		status.Lease = &lease
-	case counted:
-		counter := m.Status()
+	}
+	if m.caps.Counter != nil {
+		counter := m.caps.Counter()
 		status.Counter = &counter
 	}
-	if r, ok := minter.(kind.Readier); ok {
-		if err := r.Ready(); err != nil {
+	if m.caps.Ready != nil {
+		if err := m.caps.Ready(); err != nil {
 			status.Problem = g.classify(err)
 		}
 	}

@@ -19,8 +19,8 @@ const lasting = 10 * time.Second
 // failed notes trouble, and says it in the log when it is new. A generator that lives by a lease
 // knows its state, and says it itself. An opaque one has the state of the other.
 func (s *Service) failed(g *generator, p *Problem) {
-	minter, _ := g.serving()
-	if _, opaque := minter.(shower); opaque || minter == nil || isLeased(minter) {
+	m := g.minter.Load()
+	if m == nil || g.stopped.Load() || m.caps.Lease != nil || m.of != nil {
 		return
 	}
 	level := slog.LevelWarn
@@ -62,9 +62,4 @@ func (c *Client) Warn(text string, arguments ...any) {
 	if now >= next && c.service.warned.CompareAndSwap(next, now+int64(warnPause)) {
 		c.service.log.Warn(text, arguments...)
 	}
-}
-
-func isLeased(minter any) bool {
-	_, ok := minter.(leased)
-	return ok
 }

@@ -98,8 +98,9 @@ var errLate = errors.New("the request has waited for too long")
 
 // inSlices mints n numbers of a fenced generator in turn with other clients, within the time that a request may wait. The
 // numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
-func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into *kind.Batch) error {
-	begun, had := s.clock.Monotonic(), into.Len()
+func (u Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
+	m, who := u.m, u.client.Who()
+	begun, had := u.client.service.clock.Monotonic(), into.Len()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.maxWait, errLate)
 	defer cancel()
 	turn := false
@@ -119,7 +120,7 @@ func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into 
 		}
 		switch ids := into.Numbers(); {
 		case err != nil && errors.Is(context.Cause(ctx), errLate):
-			return s.late(m, begun)
+			return u.late(begun)
 		case err != nil:
 			return err
 		case at > had && ids[at] < ids[at-1]:
@@ -132,11 +133,11 @@ func (s *Service) inSlices(ctx context.Context, who Who, m *served, n int, into 
 
 // late is the error of a request that has waited for as long as it may: why the generator gives no ids, or that there are
 // too few for all.
-func (s *Service) late(m *served, begun time.Duration) error {
-	if c, ok := m.Minter.(checker); ok {
-		if err := c.Check(); err != nil {
+func (u Use) late(begun time.Duration) error {
+	if check := u.m.caps.Check; check != nil {
+		if err := check(); err != nil {
 			return err
 		}
 	}
-	return &snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: s.clock.Monotonic() - begun, Limit: m.maxWait}
+	return &snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: u.client.service.clock.Monotonic() - begun, Limit: u.m.maxWait}
 }

@@ -107,8 +107,11 @@ type leasing struct {
 	terms  int // slices of each; 0 for one term
 }
 
-func (*leasing) Form() kind.Form      { return kind.Number }
-func (*leasing) Status() fence.Status { return fence.Status{Layout: snowfence.DefaultLayout()} }
+func (*leasing) Form() kind.Form { return kind.Number }
+func (*leasing) Caps() kind.Caps {
+	l := snowfence.DefaultLayout()
+	return kind.Caps{Lease: func() fence.Status { return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
+}
 func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	select {
 	case <-time.After(time.Millisecond):
@@ -138,7 +141,7 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 		mint := func(n int) error {
 			b.Reset()
 			m.slices = nil
-			return s.Mint(t.Context(), "default", n, &b)
+			return askFor(anybody(s), "default", n, &b)
 		}
 		if err := mint(2*leastSlice + 1); err != nil || !slices.Equal(m.slices, []int{leastSlice, leastSlice, 1}) {
 			t.Errorf("slices of %d ids, %v", m.slices, err)

@@ -130,7 +130,11 @@ func (c *connection) id(ctx context.Context, agent string) (int64, thrift.TAppli
 		return 0, internal(fmt.Sprintf("InvalidUserAgentError: useragent is %.64q, must be a letter, and then letters, digits and hyphens", agent))
 	}
 	c.batch.Reset()
-	if err := c.client.Mint(ctx, c.Generator, 1, &c.batch); err != nil {
+	use, err := c.client.Use(c.Generator)
+	if err == nil {
+		err = use.Mint(ctx, 1, &c.batch)
+	}
+	if err != nil {
 		return 0, c.problem(err)
 	}
 	ids := c.batch.Numbers()
@@ -175,7 +179,11 @@ func (c *connection) worker() (datacenter, worker int64, err error) {
 			return 0, 0, &service.Problem{Type: service.LeaseUnavailable, Detail: fmt.Sprintf("generator %s of kind %s has no worker id", s.Name, s.Kind)}
 		}
 	}
-	return 0, 0, c.client.Check(c.Generator, 1)
+	use, err := c.client.Use(c.Generator)
+	if err == nil {
+		err = use.Check(1)
+	}
+	return 0, 0, err
 }
 
 // problem is an error of the service as old clients understand it.

@@ -47,7 +47,9 @@ func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 	return err
 }
 
-func (m *counting) Status() fence.Status {
+func (m *counting) Caps() kind.Caps { return kind.Caps{Lease: m.status} }
+
+func (m *counting) status() fence.Status {
 	s := fence.Status{Layout: m.layout, Worker: 11<<5 | 26, Datacenter: 11, Term: 1}
 	if m.lost {
 		s.Term = 0

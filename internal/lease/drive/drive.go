@@ -37,10 +37,9 @@ type Config struct {
 	Step func(lease.State, lease.Event, lease.Moment) (lease.State, []lease.Request)
 
 	// Of the generators; see [snowfence.GeneratorConfig].
-	Policy      snowfence.Policy
-	Clock       snowfence.Clock
-	CachedClock *snowfence.CachedClock
-	Rand        func() uint64
+	Policy snowfence.Policy
+	Clock  snowfence.Clock
+	Rand   func() uint64
 }
 
 // Driver is a lease and the generator of its term. It belongs to one goroutine.
@@ -162,7 +161,7 @@ func (d *Driver) start(r lease.Start) {
 	config := d.state.Config()
 	g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
 		Layout: config.Layout, Worker: &r.Worker, Floor: r.Floor, Until: r.Until, Expires: r.Expires,
-		Policy: d.config.Policy, Clock: d.config.Clock, CachedClock: d.config.CachedClock, Rand: d.config.Rand,
+		Policy: d.config.Policy, Clock: d.config.Clock, Rand: d.config.Rand,
 	})
 	if err != nil {
 		// A generator refuses no request of a correct lease.

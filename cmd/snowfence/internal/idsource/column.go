@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // column is a [Source]: what a query returns, row by row.
 type column struct {
 	*reading
 	format Format // of texts that are bytes
-	db     *openstore.Database
+	db     Database
 	tx     *sql.Tx
 	rows   *sql.Rows
 	stop   context.CancelFunc
@@ -58,7 +58,7 @@ func databaseURL(name string, o Options) (string, error) {
 	if o.Expand != nil {
 		var err error
 		if url, err = o.Expand(name); err != nil {
-			return "", &openstore.URLError{URL: openstore.Redact(name), Reason: err.Error()}
+			return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
 		}
 	}
 	switch {
@@ -76,9 +76,12 @@ func databaseURL(name string, o Options) (string, error) {
 func (c *column) open(ctx context.Context, url string, o Options) error {
 	connecting, stop := context.WithTimeout(ctx, connectTimeout)
 	defer stop()
-	db, err := openstore.OpenDatabase(connecting, url)
+	if o.Connect == nil {
+		return &engine.URLError{URL: engine.Redact(url), Reason: "databases can't be read here"}
+	}
+	db, err := o.Connect(connecting, url)
 	if err != nil {
-		if _, ok := errors.AsType[*openstore.URLError](err); ok {
+		if _, ok := errors.AsType[*engine.URLError](err); ok {
 			return err
 		}
 		return fmt.Errorf("%w: %s: connect: %w", ErrNoServer, c.source, err)
@@ -105,7 +108,7 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 }
 
 // quotedTable quotes each part of a table's name.
-func quotedTable(db *openstore.Database, table string) string {
+func quotedTable(db Database, table string) string {
 	parts := strings.Split(table, ".")
 	for i, part := range parts {
 		parts[i] = db.Quote(part)

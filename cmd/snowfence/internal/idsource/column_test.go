@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -36,9 +37,19 @@ func expand(environ ...string) func(string) (string, error) {
 	return func(url string) (string, error) { return config.Expand(url, environ) }
 }
 
+// connect is how the program opens a database.
+func connect(ctx context.Context, url string) (Database, error) {
+	db, err := openstore.OpenDatabase(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
 // columnOf reads a column to its end.
 func columnOf(t *testing.T, url string, o Options) (items []Item, name string, err error) {
 	t.Helper()
+	o.Connect = connect
 	s, err := Open(t.Context(), url, o)
 	if err != nil {
 		return nil, "", err
@@ -130,10 +141,10 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", func(err error) bool { return errors.As(err, &option) }},
 			{url, Options{Table: "none", Column: "id"}, "query:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
 			{url, Options{Query: "DELETE FROM orders"}, "read", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
-			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
+			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *openstore.URLError; return errors.As(err, &u) }},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
 		} {
 			_, _, err := columnOf(t, x.url, x.options)
 			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {
@@ -153,7 +164,7 @@ func TestSQLColumnEndsWithItsContext(t *testing.T) {
 			query = "SELECT seq FROM seq_1_to_100000000"
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		s, err := Open(ctx, url, Options{Query: query})
+		s, err := Open(ctx, url, Options{Query: query, Connect: connect})
 		if err != nil {
 			t.Fatal(err)
 		}

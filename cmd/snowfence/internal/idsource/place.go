@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // Place is a source as a command line names it, with what is said of it alone.
@@ -91,7 +91,7 @@ func optionsAt(text string) int {
 		if !ok || !slices.Contains(PlaceKeys(), key) {
 			continue
 		}
-		if found = at; openstore.IsDatabase(text) {
+		if found = at; engine.IsDatabase(text) {
 			break
 		}
 	}
@@ -123,7 +123,7 @@ func parseGiven(place, text string) (map[string]string, error) {
 // source, and over them what is given. A *[PlaceError] is returned for an option that
 // can't be read or is for another kind of source.
 func (p Place) Options(flags Options) (Options, error) {
-	o, database := flags, openstore.IsDatabase(p.Name)
+	o, database := flags, engine.IsDatabase(p.Name)
 	has := func(key string) bool { return p.Given[key] != "" }
 	format := flags.Format
 	if has("format") {
@@ -187,8 +187,8 @@ const maxKey = 32
 
 // Shown is a name without a URL's password, and quoted if it has what a terminal would obey.
 func Shown(name string) string {
-	if openstore.IsDatabase(name) || strings.Contains(name, "://") {
-		name = openstore.Redact(name)
+	if engine.IsDatabase(name) || strings.Contains(name, "://") {
+		name = engine.Redact(name)
 	}
 	return printable(name)
 }

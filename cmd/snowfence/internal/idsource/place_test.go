@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 func TestOptionsStandBehindTheHash(t *testing.T) {
@@ -148,7 +148,7 @@ func FuzzPlace(f *testing.F) {
 		if err == nil && length != len(text) && length != len(strings.TrimSuffix(text, ",")) {
 			t.Errorf("%q: %+v", text, p)
 		}
-		if text == "" || openstore.IsDatabase(text) {
+		if text == "" || engine.IsDatabase(text) {
 			return
 		}
 		if q, err := ParsePlace(text + "#gzip=auto"); err != nil || q.Name != text || q.Given["gzip"] != "auto" {

@@ -2,6 +2,7 @@ package idsource
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/decode"
 )
 
@@ -93,6 +94,16 @@ type Options struct {
 	Stdin io.Reader
 	// Expand replaces ${NAME} in the URL of a database. Nil means that none is replaced.
 	Expand func(url string) (string, error)
+	// Connect opens a database that is read. It returns a *[engine.URLError] for a wrong URL. Nil means that no
+	// database can be read.
+	Connect func(ctx context.Context, url string) (Database, error)
+}
+
+// Database is a connection to a database, which quotes names as its SQL does.
+type Database interface {
+	BeginTx(context.Context, *sql.TxOptions) (*sql.Tx, error)
+	Quote(name string) string
+	Close() error
 }
 
 // Set sets an option of [PlaceKeys]. The error says what the value must be.
@@ -194,7 +205,7 @@ func (e *InvalidError) Unwrap() error { return e.Reason }
 // what looks like an option, one that wraps [ErrNoServer] for a database, and else
 // what the operating system says.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
-	if openstore.IsDatabase(name) {
+	if engine.IsDatabase(name) {
 		return openColumn(ctx, name, o)
 	}
 	return openFile(ctx, name, o)
@@ -204,7 +215,7 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 // It reads nothing, but returns what error of [Open] can be told so: that the last of
 // many sources is missing should not be found out after an hour.
 func Look(name string, o Options) (size int64, err error) {
-	if openstore.IsDatabase(name) {
+	if engine.IsDatabase(name) {
 		_, err := databaseURL(name, o)
 		return 0, err
 	}

@@ -11,8 +11,9 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/text"
+	"snowfence.example/snowfence/store"
 )
 
 const (
@@ -81,7 +82,7 @@ func (e *SideError) Error() string {
 // that does not exist. It is never [snowfence.ClassFinal], as exit code 1 is a verdict.
 func (e *SideError) Class() snowfence.Class {
 	switch class := snowfence.ClassOf(e.Reason); {
-	case e.Reason == nil || openstore.Missing(e.Reason):
+	case e.Reason == nil || errors.Is(e.Reason, store.ErrNoStore):
 		return snowfence.ClassUsage
 	case class == snowfence.ClassUsage, class == snowfence.ClassInvalidID:
 		return class
@@ -167,7 +168,7 @@ func (s *Side) add(part string) error {
 		return s.addNamespace(namespace)
 	case isLayout:
 		return s.addLayout(layout)
-	case openstore.IsStore(part):
+	case engine.IsStore(part):
 		scheme, _, _ := strings.Cut(part, ":")
 		return &SideError{Side: s.Name, Field: "source", Value: scheme + ":…", Limit: "is a store and no source of ids: write namespace:URL#NAME for a namespace in it"}
 	}

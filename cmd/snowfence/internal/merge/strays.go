@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
-	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -183,8 +183,8 @@ func (s *Strays) remedy() Advice {
 	if slices.ContainsFunc(i.Unreadable, func(worker int64) bool { return s.workers[worker] != nil }) {
 		a.Text += "; a register that can't be read gets none, so repair it before (snowfence namespace verify)"
 	}
-	if strings.Contains(i.Store, openstore.Hidden) {
-		a.Text += "; " + openstore.Hidden + " stands for what is not shown"
+	if strings.Contains(i.Store, engine.Hidden) {
+		a.Text += "; " + engine.Hidden + " stands for what is not shown"
 	}
 	a.Command += " --yes"
 	return a

@@ -1,0 +1,65 @@
+package builtin
+
+import (
+	"context"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// minter is the minter of most kinds: what mints, what ends it, and what else it can do.
+type minter struct {
+	form  kind.Form
+	mint  mint
+	close func(context.Context) error // nil if it holds nothing
+	caps  kind.Caps
+}
+
+// mint is [kind.Minter.Mint], but for the ids that it has appended before it fails.
+type mint func(ctx context.Context, n int, into *kind.Batch) error
+
+// Form implements [kind.Minter].
+func (m minter) Form() kind.Form { return m.form }
+
+// Mint implements [kind.Minter].
+func (m minter) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	had := into.Len()
+	err := m.mint(ctx, n, into)
+	if err != nil {
+		into.Truncate(had)
+	}
+	return err
+}
+
+// Caps implements [kind.Capable].
+func (m minter) Caps() kind.Caps { return m.caps }
+
+// Close implements [kind.Closer].
+func (m minter) Close(ctx context.Context) error {
+	if m.close == nil {
+		return nil
+	}
+	return m.close(ctx)
+}
+
+// numbers mints numbers by filling the batch's own memory.
+func numbers(fill func(context.Context, []snowfence.ID) error) mint {
+	return func(ctx context.Context, n int, into *kind.Batch) error {
+		ids, err := into.GrowNumbers(n)
+		if err != nil {
+			return err
+		}
+		return fill(ctx, ids)
+	}
+}
+
+// wides mints ids of 128 bits in the same way.
+func wides(fill func(context.Context, []snowfence.WideID) error) mint {
+	return func(ctx context.Context, n int, into *kind.Batch) error {
+		ids, err := into.GrowWides(n)
+		if err != nil {
+			return err
+		}
+		return fill(ctx, ids)
+	}
+}

@@ -1,0 +1,167 @@
+// Package engine is what the program knows of the engines of stores without their client libraries: one table has
+// the schemes of their URLs, the keys that may be shown, and what the store is. It parses no URL in full and
+// opens nothing: package openstore does.
+package engine
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// Engine is what the program knows of an engine.
+type Engine struct {
+	Schemes  []string      // of its URLs, in lower case; the first one names it
+	Like     string        // how its URLs begin, for messages
+	Keys     string        // of its URLs' queries; none of their values is a secret
+	Private  bool          // the store is of this process alone
+	Local    bool          // the store has no server
+	Loss     time.Duration // by which a store is lossy unless its URL says otherwise; 0 if it is durable
+	Clock    bool          // the engine has a clock of its own
+	Database bool          // its URLs can name a database of ids, too
+}
+
+// Table lists the engines. Package openstore has what opens each.
+func Table() []Engine {
+	const (
+		server  = "user password-file tls ca cert key loss "
+		tables  = server + "durable table whole-pages"
+		sqlLoss = 15 * time.Second
+	)
+	return []Engine{
+		{Schemes: []string{"file"}, Like: "file:DIRECTORY", Local: true},
+		{Schemes: []string{"mem"}, Like: "mem://", Private: true, Local: true},
+		{Schemes: []string{"etcd", "etcds"}, Like: "etcd://", Keys: server},
+		{Schemes: []string{"zookeeper"}, Like: "zookeeper://", Keys: server + "acl session-timeout"},
+		{
+			Schemes: []string{"redis", "rediss"}, Like: "redis://, rediss://", Clock: true, Loss: 15 * time.Second,
+			Keys: server + "prefix durable noeviction replicated sentinel sentinel-user sentinel-password-file",
+		},
+		{Schemes: []string{"postgres", "postgresql"}, Like: "postgres://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},
+		{Schemes: []string{"mysql", "mariadb"}, Like: "mysql://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},
+		{
+			Schemes: []string{"nats"}, Like: "nats://", Loss: 150 * time.Second,
+			Keys: server + "prefix replicas durable creds nkey token-file unsafe-ignore-loss",
+		},
+	}
+}
+
+// URLError is returned for a URL that names no store.
+type URLError struct {
+	// URL is what was given, redacted.
+	URL string
+	// Reason says what it must be.
+	Reason string
+}
+
+func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL, e.Reason) }
+
+// Class is [snowfence.ClassUsage].
+func (*URLError) Class() snowfence.Class { return snowfence.ClassUsage }
+
+// Of returns the engine of a URL's scheme, or the zero Engine and a *[URLError].
+func Of(storeURL string) (Engine, error) {
+	scheme, _, ok := strings.Cut(strings.ToLower(storeURL), ":")
+	if !ok {
+		return Engine{}, &URLError{Redact(storeURL), "must begin with a scheme; supported are " + Supported()}
+	}
+	for _, e := range Table() {
+		if slices.Contains(e.Schemes, scheme) {
+			return e, nil
+		}
+	}
+	return Engine{}, &URLError{Redact(storeURL), "unknown scheme; supported are " + Supported()}
+}
+
+// Check returns a *[URLError] unless the URL has the scheme of an engine.
+func Check(storeURL string) error {
+	_, err := Of(storeURL)
+	return err
+}
+
+// Supported lists how the URLs of stores begin, separated by commas.
+func Supported() string {
+	var like []string
+	for _, e := range Table() {
+		like = append(like, e.Like)
+	}
+	return strings.Join(like, ", ")
+}
+
+// Private reports whether the store that the URL names is of this process alone.
+func Private(storeURL string) bool {
+	e, _ := Of(storeURL)
+	return e.Private
+}
+
+// Local reports whether the store that the URL names has no server.
+func Local(storeURL string) bool {
+	e, _ := Of(storeURL)
+	return e.Local
+}
+
+// Loss returns by how much the store is lossy that the URL names, as far as the URL tells: 0 for one that it
+// calls durable, and for a wrong URL.
+func Loss(storeURL string) time.Duration {
+	e, err := Of(storeURL)
+	_, query, _ := strings.Cut(storeURL, "?")
+	keys, wrong := url.ParseQuery(query)
+	if err != nil || wrong != nil {
+		return 0
+	}
+	for _, key := range []string{"durable", "unsafe-ignore-loss"} {
+		if on, _ := strconv.ParseBool(keys.Get(key)); on {
+			return 0
+		}
+	}
+	if loss, err := time.ParseDuration(keys.Get("loss")); err == nil {
+		return loss
+	}
+	return e.Loss
+}
+
+// Name returns the first scheme of the engine that a URL names, such as postgres; empty if it
+// names none.
+func Name(storeURL string) string {
+	e, err := Of(storeURL)
+	if err != nil {
+		return ""
+	}
+	return e.Schemes[0]
+}
+
+// IsDatabase reports whether a text is the URL of a database, which can hold ids
+// or be a store. A path that looks like one can be given as ./mysql://…
+func IsDatabase(text string) bool {
+	e, _ := Of(text)
+	return e.Database && strings.Contains(text, "://")
+}
+
+// IsStore reports whether a text is the URL of a store and of nothing else: no
+// database, and no file whose name has a colon.
+func IsStore(text string) bool {
+	e, err := Of(text)
+	_, rest, _ := strings.Cut(text, ":")
+	return err == nil && !e.Database && (strings.HasPrefix(rest, "//") || slices.Contains(e.Schemes, "file"))
+}
+
+// SentInClear returns the hosts that get the URL's password without TLS, as host:port, as far as the URL tells.
+func SentInClear(storeURL string) []string {
+	scheme, rest, _ := strings.Cut(storeURL, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	keys, err := url.ParseQuery(query)
+	at := strings.LastIndexByte(rest, '@')
+	if on, _ := strconv.ParseBool(keys.Get("tls")); err != nil || on || Local(storeURL) || slices.Contains([]string{"etcds", "rediss"}, strings.ToLower(scheme)) {
+		return nil
+	}
+	if !strings.Contains(rest[:max(at, 0)], ":") && !keys.Has("password-file") {
+		return nil
+	}
+	hosts, _, _ := strings.Cut(rest[at+1:], "/")
+	return strings.Split(hosts, ",")
+}

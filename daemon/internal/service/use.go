@@ -1,0 +1,243 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// A Use is one request of a client to one generator. It is found by [Client.Use] once, and then asked for all that the
+// request needs: what a request may ask for, memory, ids. The errors of its calls are [*Problem]s.
+//
+// A Use ends with its request, or with its message where a request has many: by then the client may have lost its token.
+type Use struct {
+	client *Client
+	of     *generator
+	m      *served // nil while the generator is starting
+}
+
+// Use finds the generator of a request. A [*Problem] is returned when there is none, or the client may not use it. A request
+// to a generator that does not exist costs one id.
+func (c *Client) Use(name string) (Use, error) {
+	g, err := c.admit(name)
+	if err == nil && g == nil {
+		err = c.pay(nil, 1)
+	}
+	switch {
+	case err != nil:
+		return Use{}, err
+	case g == nil:
+		return Use{}, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
+	}
+	return c.use(g), nil
+}
+
+func (c *Client) use(g *generator) Use { return Use{c, g, g.minter.Load()} }
+
+// Kind is the kind of the generator's ids.
+func (u Use) Kind() string { return u.of.settings.Kind }
+
+// Form returns what the ids are made of, or zero while the generator is starting.
+func (u Use) Form() kind.Form {
+	if u.m == nil {
+		return 0
+	}
+	return u.m.Form()
+}
+
+// Most returns how many ids one request may ask for.
+func (u Use) Most() int { return u.of.limit(u.m) }
+
+// InvalidCount returns the problem with a number of ids that can't be read. It costs one id.
+func (u Use) InvalidCount(text string) error {
+	if err := u.client.pay(u.of, 1); err != nil {
+		return err
+	}
+	return u.problem(u.countProblem(text))
+}
+
+// Mint appends n new ids to the batch, on a [*Problem] none. It takes them from the rates of the client, and gives back
+// those that were not used.
+func (u Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
+	if err := u.client.pay(u.of, n); err != nil {
+		return err
+	}
+	err := u.mint(ctx, n, into)
+	if err == nil {
+		u.client.settle(n, n)
+	} else if p := new(Problem); u.m == nil || u.m.caps.Lease != nil || errors.As(err, &p) && p.Type.unasked() {
+		u.client.settle(n, 0) // other failures give nothing back: the store may have counted
+	}
+	return err
+}
+
+// mint is Mint without a price.
+func (u Use) mint(ctx context.Context, n int, into *kind.Batch) error {
+	if err := u.ready(n); err != nil {
+		return err
+	}
+	if u.m.caps.Series != nil {
+		return u.problem(NeedsReservation.plain())
+	}
+	had := into.Len()
+	var err error
+	switch {
+	case u.m.of != nil:
+		err = u.mintTexts(ctx, n, into)
+	case u.m.maxWait > 0 && n > u.m.slice && u.m.Form() == kind.Number:
+		err = u.inSlices(ctx, n, into)
+	default:
+		err = u.m.Mint(ctx, n, into)
+	}
+	if err == nil && into.Len() != had+n {
+		err = fmt.Errorf("kind %s minted %d ids instead of %d", u.Kind(), into.Len()-had, n)
+	} else if err == nil && into.Form() != u.m.Form() {
+		err = fmt.Errorf("kind %s minted ids of the form %s instead of %s", u.Kind(), into.Form(), u.m.Form())
+	}
+	if err != nil {
+		into.Truncate(had)
+		return u.problem(u.of.classify(err))
+	}
+	u.count(n)
+	return nil
+}
+
+// mintTexts mints ids of the other generator, and shows them as texts.
+func (u Use) mintTexts(ctx context.Context, n int, into *kind.Batch) error {
+	var ids kind.Batch
+	err := u.client.use(u.m.of).mint(ctx, n, &ids)
+	for id := range ids.Texts() {
+		if err == nil {
+			err = u.show(string(id), into)
+		}
+	}
+	return err
+}
+
+func (u Use) show(id string, into *kind.Batch) error {
+	text, err := u.m.caps.Shows.Show(id)
+	if err != nil {
+		return err
+	}
+	return into.AppendText([]byte(text))
+}
+
+// Show appends the text by which an opaque generator shows an id that exists. On a [*Problem] it
+// appends nothing. It costs one id.
+func (u Use) Show(id string, into *kind.Batch) error {
+	if err := u.paid(); err != nil {
+		return err
+	}
+	err := errors.New("must be left out: the generator is not opaque")
+	if u.m.of != nil {
+		err = u.show(id, into)
+	}
+	if err != nil {
+		return u.problem(invalid(InvalidID, "show", id, reason(err)))
+	}
+	return nil
+}
+
+// Check returns the [*Problem] that Mint would meet, as far as that is known, or nil. It uses nothing up, and takes nothing
+// from a rate. What a minter foresees counts if it can't say how it stands now.
+func (u Use) Check(n int) error {
+	err := u.ready(n)
+	if err != nil {
+		return err
+	}
+	switch caps := u.m.caps; {
+	case caps.Series != nil:
+		return u.problem(NeedsReservation.plain())
+	case u.m.of != nil:
+		err = u.client.use(u.m.of).Check(n)
+	case caps.Check != nil:
+		err = caps.Check()
+	case caps.Ready != nil:
+		err = caps.Ready()
+	}
+	if err != nil {
+		return u.problem(u.of.classify(err))
+	}
+	return nil
+}
+
+// Range reserves n consecutive numbers of a generator that a store counts, and returns the first. A [*Problem] is returned
+// for a generator of another kind, or with an increment above 1. It costs all numbers that were used up for it.
+func (u Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
+	if err := u.client.pay(u.of, n); err != nil {
+		return 0, err
+	}
+	first, used, err := u.consecutive(ctx, n)
+	u.client.settle(n, used)
+	return first, err
+}
+
+// rangeTries is how often consecutive numbers are tried for. Segments are longer than most ranges,
+// so the second try finds room.
+const rangeTries = 3
+
+// consecutive is Range without a price. It returns how many numbers were used up, also when it fails.
+func (u Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used int, err error) {
+	if err := u.ready(n); err != nil {
+		return 0, 0, err
+	}
+	status := u.m.caps.Counter
+	if status == nil || u.m.Form() != kind.Number {
+		return 0, 0, u.problem(NotConsecutive.plain())
+	}
+	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
+	// numbers are used up.
+	var b kind.Batch
+	for range rangeTries {
+		if n > 1 && status().Increment > 1 {
+			break // no two numbers are consecutive, and none must be used up
+		}
+		b.Reset()
+		used += n // also if it fails: the store may have counted
+		if err := u.mint(ctx, n, &b); err != nil {
+			return 0, used, err
+		}
+		if ids := b.Numbers(); ids[n-1]-ids[0] == snowfence.ID(n-1) {
+			return ids[0], used, nil
+		}
+	}
+	return 0, used, u.problem(NotConsecutive.plain())
+}
+
+// ready refuses too many ids, and returns why the generator gives none.
+func (u Use) ready(n int) error {
+	if n < 1 || n > u.Most() {
+		return u.problem(u.countProblem(strconv.Itoa(n)))
+	}
+	if p := u.of.away(u.m); p != nil {
+		return u.problem(p)
+	}
+	return nil
+}
+
+// paid takes the price of a call that mints nothing, one id, and is ready then.
+func (u Use) paid() error {
+	if err := u.client.pay(u.of, 1); err != nil {
+		return err
+	}
+	return u.ready(1)
+}
+
+// countProblem is the problem with a number of ids that is none or out of range.
+func (u Use) countProblem(value string) *Problem {
+	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
+}
+
+func (u Use) problem(p *Problem) error { return u.client.service.problem(u.of, p) }
+
+// count counts an answer with n ids.
+func (u Use) count(n int) {
+	u.of.ids.Add(uint64(n))
+	u.of.requests.Add(1)
+	u.client.service.succeeded(u.of)
+}

@@ -1,0 +1,236 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+)
+
+// limit ends a wait that would never end by itself.
+const limit = 2 * time.Minute
+
+// secret is the password in every URL of the tables. Nothing may show it.
+const secret = "hunter2"
+
+// Engine is a table of what differs between engines. A rule whose field is nil does not apply.
+type Engine struct {
+	// Name is the one that the environment has for [testkit.External].
+	Name string
+
+	// Start starts a server that keeps the rules of its engine. Required.
+	Start func(t testing.TB) *testkit.Server
+
+	// URL names a store. Required.
+	URL func(Place) string
+
+	// Open opens the store that a URL names. Required.
+	Open func(ctx context.Context, url string) (store.Store, error)
+
+	// Prepare makes a place ready, so that each swap is one request.
+	Prepare func(t *testing.T, server *testkit.Server, prefix string)
+
+	// Snapshot is the one of the conformance suite's harness.
+	Snapshot func(t *testing.T, server *testkit.Server) func(context.Context) (restore func(context.Context) error, err error)
+
+	// Apart are places on one server that share no register, but for places below others.
+	Apart []Place
+
+	// Ensemble says that Open refuses two addresses of one server, if it answers at both.
+	Ensemble bool
+
+	// OpenExisting opens a store that must exist.
+	OpenExisting func(ctx context.Context, url string) (store.Store, error)
+
+	// Content describes all that the server holds.
+	Content func(t *testing.T, server *testkit.Server) string
+
+	// Damage spoils a register, by the name of the damage. A swap of it returns Spoiled then.
+	Damage  map[string]func(t *testing.T, server *testkit.Server, prefix, key string)
+	Spoiled error
+
+	// Login starts a server that lets in the login at own alone, who has the documented rights.
+	Login func(t *testing.T) (server *testkit.Server, own Place, strangers map[string]Place)
+
+	// SetPassword makes a user's password another one, or makes the user, and ends connections.
+	SetPassword func(t *testing.T, server *testkit.Server, user, password string)
+
+	// TLS starts a server that speaks TLS at an address, with clients of the authority alone.
+	TLS func(t *testing.T, authority, certificate, key string) (address string)
+
+	// Traits are what a store claims, by the query of its URL.
+	Traits map[string]store.Traits
+
+	URLs
+}
+
+// Opener makes an engine's OpenURL fit the table.
+func Opener[S store.Store](open func(context.Context, string) (S, error)) func(context.Context, string) (store.Store, error) {
+	return func(ctx context.Context, url string) (store.Store, error) {
+		s, err := open(ctx, url)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+}
+
+// Place says where a store is, and who opens it.
+type Place struct {
+	Addresses      []string
+	Prefix         string // keeps stores of one server apart; empty means the engine's default
+	Space          string // a database or a bucket; empty means the engine's default
+	User, Password string
+	Query          string // more of the URL, such as "tls=true&ca=FILE"
+}
+
+// bed is the server on which a rule is checked, and the rule's place there.
+type bed struct {
+	Engine
+	server *testkit.Server
+	prefix string
+}
+
+// Run checks every rule in a subtest of its name. Where the environment names a server, it checks
+// the conformance suite alone.
+func Run(t *testing.T, e Engine) {
+	t.Helper()
+	if address, ok := testkit.External(strings.ToUpper(e.Name)); ok {
+		external(t, e, address)
+		return
+	}
+	server := e.Start(t)
+	for _, rule := range rules(e) {
+		if rule.left {
+			continue
+		}
+		t.Run(rule.name, func(t *testing.T) {
+			rule.check(t, bed{Engine: e, server: server, prefix: strings.ToLower(rule.name)})
+		})
+	}
+}
+
+// rule is one thing that an engine must do.
+type rule struct {
+	name  string
+	check func(*testing.T, bed)
+	left  bool // the engine's table says that it has no such thing
+}
+
+func rules(e Engine) []rule {
+	return []rule{
+		{name: "Conformance", check: conformance},
+		{name: "ConformanceUnderFaults", check: conformanceUnderFaults},
+		{name: "PrefixesDoNotSeeEachOther", check: prefixesDoNotSeeEachOther},
+		{name: "ReaderWritesNothing", check: readerWritesNothing, left: e.Content == nil},
+		{name: "StoreThatMustExistIsNotMade", check: storeThatMustExistIsNotMade, left: e.OpenExisting == nil},
+		{name: "WhatOthersWroteIsDamage", check: whatOthersWroteIsDamage},
+		{name: "StoreClaimsWhatItsOperatorAsserts", check: storeClaimsWhatItsOperatorAsserts},
+
+		{name: "SwapIsSentOnce", check: swapIsSentOnce},
+		{name: "SilentServerEndsNoContextLate", check: silentServerEndsNoContextLate},
+		{name: "CloseEndsCallsThatWait", check: closeEndsCallsThatWait},
+		{name: "ClosedStoreLeavesNoGoroutine", check: closedStoreLeavesNoGoroutine},
+		{name: "ClientSurvivesARestartOfItsServer", check: clientSurvivesARestart},
+		{name: "AnyOfSeveralEndpointsWillDo", check: anyEndpointWillDo},
+		{name: "ErrorSaysWhyNobodyAnswers", check: errorSaysWhyNobodyAnswers},
+
+		{name: "RightsOfTheDocumentationSuffice", check: documentedRightsSuffice, left: e.Login == nil},
+		{name: "PasswordFileMayChange", check: passwordFileMayChange, left: e.SetPassword == nil},
+		{name: "TLSIsVerifiedInBothDirections", check: tlsIsVerified},
+
+		{name: "URLMeansItsConfig", check: urlMeansItsConfig},
+		{name: "BadURLIsRefusedByItsPart", check: badURLIsRefused},
+		{name: "FileThatCannotBeUsedIsNamedByOpenAlone", check: unusableFileIsNamed},
+		{name: "PasswordIsNeverShown", check: passwordIsNeverShown},
+	}
+}
+
+// at is the rule's place at addresses, by default the server's own.
+func (b bed) at(addresses ...string) Place {
+	if len(addresses) == 0 {
+		addresses = []string{b.server.Addr()}
+	}
+	return Place{Addresses: addresses, Prefix: b.prefix}
+}
+
+// open opens the store at a place until the end of the test.
+func (b bed) open(t *testing.T, p Place) store.Store {
+	t.Helper()
+	s, err := b.Open(t.Context(), b.URL(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// warm opens a store whose next swap is one request: its connection and its script exist.
+func (b bed) warm(ctx context.Context, p Place) (store.Store, error) {
+	s, err := b.Open(ctx, b.URL(p))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Swap(ctx, "no-such-key", "no-such-version", nil); !errors.Is(err, store.ErrConflict) {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// swap swaps a register, which has to take effect.
+func swap(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {
+	t.Helper()
+	version, err := s.Swap(t.Context(), key, prev, []byte(value))
+	if err != nil {
+		t.Fatalf("swap %q to %q: %v", key, value, err)
+	}
+	return version
+}
+
+// calls are one of each kind, by name.
+func calls(s store.Store, version store.Version) map[string]func(context.Context) error {
+	all := map[string]func(context.Context) error{
+		"get":    func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
+		"swap":   func(ctx context.Context) error { _, err := s.Swap(ctx, "key", version, nil); return err },
+		"create": func(ctx context.Context) error { _, err := s.Swap(ctx, "new", "", nil); return err },
+		"list":   func(ctx context.Context) error { return listed(ctx, s, nil) },
+	}
+	if clock, ok := store.ClockOf(s); ok {
+		all["now"] = func(ctx context.Context) error { _, err := clock.Now(ctx); return err }
+	}
+	return all
+}
+
+// listed lists all registers, shows each to see, and returns the last error.
+func listed(ctx context.Context, s store.Store, see func(store.Entry)) (last error) {
+	for e, err := range s.List(ctx, "") {
+		if last = err; err == nil && see != nil {
+			see(e)
+		}
+	}
+	return last
+}
+
+// ended returns what a call returned, and fails the test if it hangs.
+func ended(t *testing.T, name string, call func() error) error {
+	t.Helper()
+	returned := make(chan error, 1)
+	go func() { returned <- call() }()
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	select {
+	case err := <-returned:
+		return err
+	case <-late.C:
+		t.Errorf("%s hangs", name)
+		return nil
+	}
+}

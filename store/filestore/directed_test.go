@@ -1,0 +1,74 @@
+package filestore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"snowfence.example/snowfence/internal/disk/modeldisk"
+)
+
+// directed runs a schedule many times. Chance chooses what listings show and what power
+// failures take, and nothing else.
+func directed(t *testing.T, schedule func(w *world)) {
+	t.Helper()
+	for seed := range uint64(1000) {
+		w := &world{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 8))}
+		w.disk = modeldisk.New(w.pick)
+		for _, b := range beginnings() {
+			if b.name == "there" {
+				b.prepare(w, w.disk.Process())
+			}
+		}
+		schedule(w)
+	}
+}
+
+// before lets the process go on until it stands before a step of that name.
+func (a *actor) before(name string) {
+	for {
+		step, ok := a.next()
+		if !ok {
+			a.world.fatalf("%s ends before it comes to %s", a.name, name)
+		}
+		a.world.trace = append(a.world.trace, fmt.Sprintf("%s stands before %s", a.name, step))
+		if step == name {
+			return
+		}
+	}
+}
+
+// TestSwapsWithinAListingOutliveALossOfPower makes one swap while a reader lists the folder,
+// and half of another one. The listing may miss the version before, whose file is there.
+func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
+	directed(t, func(w *world) {
+		reader := w.start("reader", w.disk, reads(1))
+		reader.before("listed")
+		w.start("writer 1", w.disk, swaps(1)).finish()
+		writer := w.start("writer 2", w.disk, swaps(1))
+		writer.before("rename")
+		writer.before("sync folder")
+		reader.finish()
+		w.cut(w.disk, 1)
+		writer.stop()
+	})
+}
+
+// TestSwapAfterALossOfPowerOutlivesAnotherOne lets a power failure take the content of a
+// version and leave its head. The next swap is made on the version before, and is read
+// before its folder is synced.
+func TestSwapAfterALossOfPowerOutlivesAnotherOne(t *testing.T) {
+	directed(t, func(w *world) {
+		writer := w.start("writer 1", w.disk, swaps(1))
+		writer.before("rename")
+		writer.before("sync folder")
+		writer.stop()
+		w.disk.LosePower(w.pick)
+		writer = w.start("writer 2", w.disk, swaps(1))
+		writer.before("rename")
+		writer.before("sync folder")
+		w.start("reader", w.disk, reads(1)).finish()
+		w.cut(w.disk, 1)
+		writer.stop()
+	})
+}

@@ -1,0 +1,192 @@
+package filestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"snowfence.example/snowfence/internal/disk"
+	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/store"
+)
+
+// mostLooks is how often a register's folder is listed until its head is seen. Each look
+// in vain means that another process has made a swap meanwhile.
+const mostLooks = 100
+
+// errChanged is returned by look when a swap was made meanwhile.
+var errChanged = errors.New("changed meanwhile")
+
+// A register is what one look at a register has found. Its version is the zero one if
+// there is no register.
+type register struct {
+	entry   store.Entry
+	path    string
+	head    head     // none if the register has no folder yet
+	present bool     // the register has a folder
+	names   []string // in its folder: contents, also those that no head names
+
+	// fresh is true until the first swap in the folder, or the last sweep, has been
+	// cleared up.
+	fresh bool
+}
+
+// find returns the register of key, once it is certain that a power failure can't take
+// it back.
+func (s *Store) find(key string) (register, error) {
+	missing := false
+	for range mostLooks {
+		r, err := s.look(key)
+		switch {
+		case errors.Is(err, errChanged):
+		case !errors.Is(err, fs.ErrNotExist):
+			return r, err
+		case missing:
+			return register{}, s.present(shardOf(key).folder())
+		default:
+			// Its first swap since the upgrade may be made between the two looks. So
+			// only a register that is in neither place, and still not in the first
+			// one, is absent.
+			e, err := s.read(key, earlierPath(key))
+			if !errors.Is(err, fs.ErrNotExist) {
+				return register{entry: e}, err
+			}
+			missing = true
+		}
+	}
+	return register{}, s.damage(registerPath(key), "it has no head, or more than one")
+}
+
+// look lists the register's folder and reads what its head names. Its error is
+// fs.ErrNotExist if there is no folder, and errChanged if another look is needed.
+func (s *Store) look(key string) (r register, err error) {
+	r = register{path: registerPath(key), present: true}
+	names, err := s.disk.Names(r.path)
+	if err != nil {
+		return register{}, s.unlessMissing(err)
+	}
+	heads := 0
+	for _, name := range names {
+		if h, ok := parseHead(name); ok {
+			r.head, heads = h, heads+1
+		} else if name == absent || storeclient.IsToken(name) {
+			r.names = append(r.names, name)
+		}
+	}
+	if heads != 1 {
+		return register{}, errChanged
+	}
+	r.entry, err = s.readVersion(key, r.head.after)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.entry, err = s.readBefore(key, r.head)
+	}
+	if err != nil {
+		return register{}, err
+	}
+	return r, s.settle(&r)
+}
+
+// readBefore reads the version before the head's, whose own content is gone. If the head
+// is gone too, a swap has cleared up. If it is not, a power failure has taken the
+// content's name, and before that nobody has believed the version: its content is synced
+// first, and the version before it is kept until the head is certain.
+func (s *Store) readBefore(key string, h head) (store.Entry, error) {
+	path := registerPath(key)
+	if _, err := s.disk.Stat(path + "/" + h.name()); errors.Is(err, fs.ErrNotExist) {
+		return store.Entry{}, errChanged
+	} else if err != nil {
+		return store.Entry{}, s.wrap(err)
+	}
+	e, err := s.readVersion(key, h.before)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.damage(path+"/"+h.after, "it is missing")
+	}
+	return e, err
+}
+
+// settle makes sure that the head is on the disk. It is, if the version before it is
+// gone, for that is removed after the fsync. The version is looked up by its name,
+// because a listing may have missed it.
+func (s *Store) settle(r *register) error {
+	mark, err := s.disk.Read(r.path+"/"+r.head.before, 1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.wrap(err)
+	}
+	r.fresh = len(mark) == 0
+	if err := s.syncFolder(r.path); err != nil {
+		return err
+	}
+	return s.syncFolder(shardOf(r.entry.Key).folder())
+}
+
+// readVersion reads one version of a register. Its error is fs.ErrNotExist if it is not
+// there.
+func (s *Store) readVersion(key, version string) (store.Entry, error) {
+	path := registerPath(key) + "/" + version
+	e, err := s.read(key, path)
+	if err == nil && string(e.Version) != version {
+		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: fmt.Sprintf("it holds version %s", e.Version)}, path)
+	}
+	return e, err
+}
+
+// read returns the content at a path, which must be of key's register. Its error is
+// fs.ErrNotExist if it is not there.
+func (s *Store) read(key, path string) (store.Entry, error) {
+	content, err := s.disk.Read(path, maxFile+1)
+	if err != nil {
+		return store.Entry{}, s.unlessMissing(err)
+	}
+	if len(content) > maxFile {
+		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: "it is longer than any register"}, path)
+	}
+	e, err := decodeRegister(content)
+	if err != nil {
+		return store.Entry{}, s.name(err, path)
+	}
+	if e.Key != key {
+		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: fmt.Sprintf("it holds the register of %q", e.Key)}, path)
+	}
+	return e, nil
+}
+
+// present returns an error if a folder that must be there is not: it has lost registers.
+func (s *Store) present(path string) error {
+	_, err := s.disk.Stat(path)
+	return s.lost(err, path)
+}
+
+// syncFolder makes durable what was created, renamed and removed in a folder. A failed
+// fsync ends the store's use.
+func (s *Store) syncFolder(path string) error {
+	err := s.disk.Sync(path)
+	if errors.Is(err, disk.ErrSync) {
+		return s.fail(err)
+	}
+	return s.lost(err, path)
+}
+
+// unlessMissing returns fs.ErrNotExist as it is, for the caller to judge, and says of
+// any other error which store it is about.
+func (s *Store) unlessMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrNotExist
+	}
+	return s.wrap(err)
+}
+
+// lost says what is wrong with a folder that must be there.
+func (s *Store) lost(err error, path string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.damage(path, "it is missing")
+	}
+	return s.wrap(err)
+}
+
+// damage is the error for a part of the store that is not as it was written.
+func (s *Store) damage(path, detail string) error {
+	return &FileError{Path: s.at(path), Err: ErrDamaged, Detail: detail}
+}

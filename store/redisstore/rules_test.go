@@ -1,0 +1,149 @@
+package redisstore_test
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/servertest"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/redisstore"
+)
+
+func TestRedisKeepsEveryRule(t *testing.T) {
+	servertest.Run(t, servertest.Engine{
+		Name:  "redis",
+		Start: func(t testing.TB) *testkit.Server { return testkit.Redis(t) },
+		Open:  servertest.Opener(redisstore.OpenURL),
+		URL:   urlOf,
+		Snapshot: func(_ *testing.T, server *testkit.Server) func(context.Context) (func(context.Context) error, error) {
+			return func(context.Context) (func(context.Context) error, error) { return server.Snapshot("appendonlydir") }
+		},
+		// The second prefix is such that a key of the first could look like it.
+		Apart: []servertest.Place{{}, {Prefix: "snowfence:register:"}, {Prefix: "a"}, {Prefix: "ab"}, {Space: "1"}, {Space: "15", Prefix: "a"}},
+		Content: func(t *testing.T, server *testkit.Server) string {
+			return command(t, server, "INFO keyspace") + command(t, server, "DBSIZE")
+		},
+		Damage: map[string]func(*testing.T, *testkit.Server, string, string){
+			"deleted":           spoil("DEL %s"),
+			"of a newer format": spoil("SET %s 2+00000000000000000000000000000000+x"),
+			"cut short":         spoil("SETRANGE %s 2 xyz"),
+			"empty":             spoil("SET %s ''"),
+			"of another type":   spoil("RENAME other %s"),
+		},
+		Spoiled: store.ErrDamaged,
+		Login: func(t *testing.T) (*testkit.Server, servertest.Place, map[string]servertest.Place) {
+			rights := documentedRights(t)
+			rights[slices.Index(rights, ">password")] = ">hush-hush"
+			server := testkit.Redis(t, append([]string{"--requirepass", "hush-hush", "--user", "snowfence"}, rights...)...)
+			return server, servertest.Place{User: "snowfence", Password: "hush-hush", Space: "1"}, map[string]servertest.Place{
+				"no user":         {},
+				"wrong password":  {User: "snowfence", Password: "hunter2"},
+				"nobody":          {User: "nobody", Password: "hunter2"},
+				"wrong of no one": {Password: "hunter2"},
+			}
+		},
+		SetPassword: func(t *testing.T, server *testkit.Server, user, password string) {
+			command(t, server, "ACL SETUSER "+user+" on ~* +@all resetpass >"+password)
+			command(t, server, "CLIENT KILL TYPE normal")
+		},
+		TLS: startTLS,
+		Traits: map[string]store.Traits{
+			"":             {Engine: "redis", Loss: redisstore.DefaultLoss},
+			"loss=300ms":   {Engine: "redis", Loss: 300 * time.Millisecond},
+			"durable=true": {Engine: "redis", Durable: true},
+		},
+		URLs: urls(),
+	})
+}
+
+// urlOf names a store. Of several servers it says the loss, which nothing bounds.
+func urlOf(p servertest.Place) string {
+	u := url.URL{Scheme: "redis", Host: strings.Join(p.Addresses, ","), Path: "/" + p.Space}
+	if p.User+p.Password != "" {
+		u.User = url.UserPassword(p.User, p.Password)
+	}
+	query := []string{p.Query}
+	if p.Prefix != "" {
+		query = append(query, "prefix="+p.Prefix)
+	}
+	if len(p.Addresses) > 1 {
+		query = append(query, "loss=15s")
+	}
+	u.RawQuery = strings.Trim(strings.Join(query, "&"), "&")
+	return u.String()
+}
+
+// spoil runs a command on the key of a register. A key that is called other holds a set.
+func spoil(text string) func(*testing.T, *testkit.Server, string, string) {
+	return func(t *testing.T, server *testkit.Server, prefix, key string) {
+		command(t, server, "SADD other member")
+		command(t, server, strings.Replace(text, "%s", prefix+"register:"+key, 1))
+	}
+}
+
+func startTLS(t *testing.T, authority, certificate, key string) string {
+	return testkit.StartServer(t, testkit.Program{
+		Name: "redis-server", Package: "redis-server", Ready: testkit.Accepts,
+		Arguments: func(s *testkit.Server) []string {
+			return []string{
+				"--port", "0", "--tls-port", strconv.Itoa(s.Ports[0]), "--bind", "127.0.0.1", "--dir", s.Dir,
+				"--save", "", "--appendonly", "yes", "--appendfsync", "always",
+				"--tls-ca-cert-file", authority, "--tls-cert-file", certificate, "--tls-key-file", key,
+			}
+		},
+	}).Addr()
+}
+
+func urls() servertest.URLs {
+	return servertest.URLs{
+		Parse: servertest.Parser(redisstore.ParseURL),
+		Meaning: map[string]servertest.Config{
+			"redis://localhost":        redisstore.Config{Endpoints: []string{"localhost:6379"}},
+			"redis://localhost:1234/7": redisstore.Config{Endpoints: []string{"localhost:1234"}, Database: 7},
+			"redis://[::1]:1/":         redisstore.Config{Endpoints: []string{"[::1]:1"}},
+			"redis://a,b:2,[::1]":      redisstore.Config{Endpoints: []string{"a:6379", "b:2", "[::1]:6379"}},
+			"redis://me:pa%2Fss%40@a":  redisstore.Config{Endpoints: []string{"a:6379"}, User: "me", Password: "pa/ss@"},
+			"redis://:secret@a":        redisstore.Config{Endpoints: []string{"a:6379"}, Password: "secret"},
+			"redis://:p@ss@a":          redisstore.Config{Endpoints: []string{"a:6379"}, Password: "p@ss"},
+			"redis://a?prefix=app:ids:&loss=2s&noeviction=true&replicated=true": redisstore.Config{
+				Endpoints: []string{"a:6379"}, Prefix: "app:ids:", Loss: 2 * time.Second, NoEviction: true, Replicated: true},
+			"redis://a?user=me&password-file=/run/secret": redisstore.Config{Endpoints: []string{"a:6379"}, User: "me", PasswordFile: "/run/secret"},
+			"redis://a?durable=true":                      redisstore.Config{Endpoints: []string{"a:6379"}, Durable: true},
+			"redis://a,b:1?sentinel=main&sentinel-user=s&sentinel-password-file=/f": redisstore.Config{
+				Endpoints: []string{"a:26379", "b:1"}, Sentinel: "main", SentinelUser: "s", SentinelPasswordFile: "/f"},
+			"rediss://a":          redisstore.Config{Endpoints: []string{"a:6379"}, TLS: &redisstore.TLS{}},
+			"redis://a?tls=true":  redisstore.Config{Endpoints: []string{"a:6379"}, TLS: &redisstore.TLS{}},
+			"rediss://a?tls=true": redisstore.Config{Endpoints: []string{"a:6379"}, TLS: &redisstore.TLS{}},
+		},
+		Bad: map[string]string{
+			"":                                       "must begin with redis://",
+			"redis://a/x":                            `database "x"`,
+			"redis://a/-1":                           `database "-1"`,
+			"redis://a/2147483648":                   "database",
+			"redis://a?prefix=":                      `"prefix"`,
+			"redis://a?loss=0s":                      "loss",
+			"redis://a?loss=-1s":                     "loss",
+			"redis://a?durable=true&loss=1s":         "loss 1s",
+			"redis://a?durable=true&sentinel=x":      "Sentinel",
+			"redis://a?durable=true&replicated=true": "replicated",
+			"redis://a?cluster=true":                 "cluster mode is not supported",
+			"redis://a?unknown=1&loss=1s": "known are ca, cert, durable, key, loss, noeviction, password-file, prefix, replicated, " +
+				"sentinel, sentinel-password-file, sentinel-user, tls, user",
+			"redis://a?prefix=a*b":                         `prefix "a*b"`,
+			"redis://a?prefix=" + strings.Repeat("x", 129): "129 bytes",
+			"redis://me:hunter2@a?user=you":                "user",
+			"redis://:hunter2@a?password-file=/f":          "password-file",
+			"redis://u:hunter2/@a":                         "%XX",
+			"redis://a?ca=/f":                              "tls=true",
+			"rediss://a?tls=false":                         "tls",
+			"rediss://a?cert=/f":                           "both or neither",
+		},
+		Files: map[string]string{"sentinel=x&sentinel-password-file=/no/such/file": "password-file: "},
+	}
+}
