@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idpage"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
@@ -43,18 +42,13 @@ and relative to now, and every encoding.
 
 An id is read in any encoding: decimal, hex with or without 0x, base32 (13
 digits) or base62 (11 digits). Where a text has the form of several, decode says
-which one it took; --encoding settles it. With - ids are read from standard
-input, separated by blanks or lines.
+which one it took; --encoding settles it. UUIDs, ULIDs and ObjectIDs are read as
+well, unless --layout or --encoding says that ids are numbers. With - ids are
+read from standard input, separated by blanks or lines.
 
-UUIDs, ULIDs and ObjectIDs are read as well, unless --layout or --encoding says
-that ids are numbers. Decode names the version of a UUID, and the time if it has
-one. A wide layout, such as uuid8 or objectid, says what the other bits are.
-
-With -g the ids are those of a generator of the configuration. Texts of an
-opaque one are opened, and decoded as ids of the generator behind it.
-
-Without --layout or -g decode guesses among the presets, says so, and lists the
-others that give a plausible time.
+With -g the ids are those of a generator of the configuration; texts of an
+opaque one are opened first. Without --layout or -g decode guesses among the
+presets, says so, and lists the others that give a plausible time.
 
 Texts that are no ids are named on standard error; the others are decoded all
 the same, and the exit code is 4. -o json prints one object a line:
@@ -159,62 +153,63 @@ func (v *decodeVerb) run(args []string) error {
 // one decodes and prints one word. A word that is no id is reported at once, and the
 // run goes on; the error returned is one of printing.
 func (v *decodeVerb) one(word string) error {
-	d, err := v.read(word)
+	document, shown, err := v.read(word)
 	if err != nil {
 		v.say(text.Message(err))
 		v.failed = true
 		return nil
 	}
-	blank := ""
 	if v.printed++; v.printed > 1 {
-		blank = "\n"
+		shown = "\n" + shown
 	}
-	return v.answer(v.form, d, blank+d.Text(idpage.View{Preset: v.preset, Colour: v.colour, Zone: v.zone, Now: v.now}))
+	return v.answer(v.form, document, shown)
 }
 
 // read finds out what the likeliest reading of a word says, or returns a [snowfence.ErrInvalidID].
-func (v *decodeVerb) read(word string) (_ idpage.ID, err error) {
-	id, d := word, idpage.Number{Input: word}
+func (v *decodeVerb) read(word string) (document any, shown string, err error) {
+	id, d := word, &decoded{Input: word}
 	if v.opaque != nil {
 		if id, err = v.opaque.Read(word); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	var f *decode.Foreign
 	switch {
 	case v.source != nil:
-		d.Result, f, err = decode.Of(id, v.encoding, *v.source)
+		d.result, f, err = decode.Of(id, v.encoding, *v.source)
 	case v.encoding == "":
 		f, err = decode.ReadForeign(id)
 	}
 	if err == nil && f == nil && v.source == nil {
-		err = v.guess(id, &d)
+		err = v.guess(id, d)
 	}
+	p := &idPage{decodeVerb: v}
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, "", err
 	case f != nil:
-		return idpage.Foreign{Foreign: f, Input: word}, nil
+		d := foreign{f, word}
+		return d, p.foreign(d), nil
 	case v.source != nil:
-		d.Result.Preset = cmp.Or(v.preset, d.Result.Preset)
-		d.Document = d.Result.Document()
+		d.result.Preset = cmp.Or(v.preset, d.result.Preset)
+		d.Document = d.result.Document()
 	}
-	readings := d.Result.Readings
+	readings := d.result.Readings
 	d.ReadAs, d.OtherReadings = readings[0].Encoding, readings[1:]
-	return d, nil
+	return d, p.number(d), nil
 }
 
 // guess decodes an id under the likeliest layout.
-func (v *decodeVerb) guess(id string, d *idpage.Number) error {
+func (v *decodeVerb) guess(id string, d *decoded) error {
 	readings, err := decode.Readings(id, v.encoding)
 	if err != nil {
 		return err
 	}
-	d.Guesses = decode.Guess(readings[0].ID, v.now)
-	if len(d.Guesses) == 0 {
+	d.guesses = decode.Guess(readings[0].ID, v.now)
+	if len(d.guesses) == 0 {
 		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
 	}
-	d.Document, d.Result = decode.GuessedDocument(d.Guesses), d.Guesses[0].Result
-	d.Result.Readings = readings
+	d.Document, d.result = decode.GuessedDocument(d.guesses), d.guesses[0].Result
+	d.result.Readings = readings
 	return nil
 }

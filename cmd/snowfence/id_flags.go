@@ -49,13 +49,19 @@ type idFlags struct {
 	progress bool // shown even if standard error is no terminal
 }
 
-// connect opens a database whose ids are read.
-func connect(ctx context.Context, url string) (idsource.Database, error) {
-	db, err := openstore.OpenDatabase(ctx, url)
-	if err != nil {
-		return nil, err // not db: an interface of a nil pointer is not nil
+// reading says how sources are read: the world of the program, with the databases' clients.
+func (p program) reading() idsource.Options {
+	return idsource.Options{
+		Stdin:  p.stdin,
+		Expand: func(url string) (string, error) { return config.Expand(url, p.environ) },
+		Connect: func(ctx context.Context, url string) (idsource.Database, error) {
+			db, err := openstore.OpenDatabase(ctx, url)
+			if err != nil {
+				return nil, err // not db: an interface of a nil pointer is not nil
+			}
+			return db, nil
+		},
 	}
-	return db, nil
 }
 
 // add adds the flags to a verb, which says what the layout and the limit are of.
@@ -64,9 +70,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.layout.add(cmd, layout)
 	f.layout.parse = parseNarrow
 	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
-	f.options.Stdin = p.stdin
-	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
-	f.options.Connect = connect
+	f.options = p.reading()
 	flags := cmd.Flags()
 	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", idsource.Formats()...)
 	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", idsource.Gzips()...)

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/build"
 	"snowfence.example/snowfence/cmd/snowfence/internal/clock"
 )
 
@@ -113,7 +112,7 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
   snowfence plan --years 69 --workers 1024    which bits to give to what
   snowfence workers list                      who holds which worker id
   snowfence check orders.txt                  does any id occur twice, and why`,
-		Version: build.This().String(),
+		Version: thisBuild().String(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cmd.SetOut(p.stderr) // it was not asked for
 			if err := cmd.Help(); err != nil {

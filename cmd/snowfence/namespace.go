@@ -11,13 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
-	"snowfence.example/snowfence/cmd/snowfence/internal/restored"
 	"snowfence.example/snowfence/daemon/builtin"
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -128,71 +125,84 @@ json streams: one object a line with "type":"finding", and a last one with
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
   snowfence namespace verify --last-number invoices=20261125:5`,
 	}
-	known := &restored.Known{Source: idsource.Options{Stdin: p.stdin, Connect: connect, Expand: func(url string) (string, error) { return config.Expand(url, p.environ) }}}
-	flags := cmd.Flags()
-	flags.Func(strings.TrimPrefix(restored.LastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&known.IDs))
-	flags.StringArrayVar(&known.Places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
-	flags.StringArrayVar(&known.Numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
+	known := &givenOut{program: p}
+	known.add(cmd)
 	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site) error {
 		return p.verify(cmd, f, at, known)
 	})
 }
 
 // verify verifies the namespace of one site, and prints what is wrong.
-func (p program) verify(cmd *cobra.Command, f form, at *site, known *restored.Known) error {
-	ctx, name := cmd.Context(), at.roster.Namespace
-	kept, err := restored.Pages(at.settings)
+func (p program) verify(cmd *cobra.Command, f form, at *site, known *givenOut) error {
+	ctx := cmd.Context()
+	kept, err := pages(at.settings)
 	if err != nil {
 		return err
 	}
-	known.Where = at.flags(cmd)
-	verdict, v := roster.Verdict{}, registers.Verdict{Type: "verdict", Namespace: name, Clocks: registers.Clocks{Reference: "host"}}
-	show := func(x roster.Finding) error {
-		document, line := registers.FindingOf(x)
-		return p.answer(f, document, line)
-	}
+	known.where = at.flags(cmd)
+	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace, Clocks: registers.Clocks{Reference: "host"}}
 	r, err := at.namespace(cmd)
 	var found []roster.Finding
 	switch {
 	case errors.Is(err, roster.ErrNoNamespace):
-		err = known.Alone(ctx, at.roster, kept)
-		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: name,
+		err = known.alone(ctx, at.roster, kept)
+		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: v.Namespace,
 			Text: "the namespace has no record, as one with counters alone: only these were compared"}}
 	case err == nil:
-		v.Clocks = registers.ClocksOf(r)
-		for x, err := range r.Verify(ctx, &verdict) {
-			if err == nil {
-				err = show(x)
-			}
-			if err != nil {
-				return unavailable(err)
-			}
-		}
-		found, v.Pages, err = known.Behind(ctx, r, kept)
+		found, err = p.verifyRegisters(ctx, f, r, &v, known, kept)
 	}
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
-	behind, err := known.Counters(ctx, at.roster.Store, name, at.settings.Generators)
+	behind, err := known.counters(ctx, at)
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	for _, x := range append(found, behind...) {
-		if err := show(x); err != nil {
+		if err := p.printFinding(f, x); err != nil {
 			return err
 		}
 		if x.Severity == roster.Fault {
-			verdict.Faults++
+			v.Errors++
 		} else {
-			verdict.Notes++
+			v.Notes++
 		}
 	}
-	v.Registers, v.Errors, v.Warnings, v.Notes = verdict.Registers, verdict.Faults, verdict.Warnings, verdict.Notes
-	v.Valid, v.IDs = v.Errors == 0, known.Compared
+	v.Valid, v.IDs = v.Errors == 0, known.compared
 	if err := p.answer(f, v, v.Text()); err != nil || v.Valid {
 		return err
 	}
 	return reported(exitFailure)
+}
+
+// verifyRegisters reads every register and prints its faults. It returns what is behind what was given out.
+func (p program) verifyRegisters(ctx context.Context, f form, r *roster.Roster, v *registers.Verdict, known *givenOut, kept [][]byte) ([]roster.Finding, error) {
+	var read roster.Verdict
+	for x, err := range r.Verify(ctx, &read) {
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if err := p.printFinding(f, x); err != nil {
+			return nil, err
+		}
+	}
+	v.Registers, v.Errors, v.Warnings, v.Notes, v.Clocks = read.Registers, read.Faults, read.Warnings, read.Notes, registers.ClocksOf(r)
+	found, err := known.compare(ctx, r)
+	for i := 0; i < len(kept) && err == nil; i++ {
+		var behind []roster.Finding
+		var ours bool
+		behind, ours, err = r.Compare(ctx, kept[i])
+		err = unavailable(err)
+		if found = append(found, behind...); ours {
+			v.Pages++
+		}
+	}
+	return found, err
+}
+
+func (p program) printFinding(f form, x roster.Finding) error {
+	document, line := registers.FindingOf(x)
+	return p.answer(f, document, line)
 }
 
 // flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.

@@ -27,7 +27,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/build"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/fence"
@@ -153,4 +152,4 @@ func (p program) user() string {
 }
 
 // process is how registers name this process.
-func (p program) process() fence.Process { return daemon.Process(build.This().Version, p.clock.Wall()) }
+func (p program) process() fence.Process { return daemon.Process(thisBuild().Version, p.clock.Wall()) }

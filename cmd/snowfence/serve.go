@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/build"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
@@ -97,7 +96,7 @@ func (p program) daemon(c config.Config) (daemon.Config, *slog.LevelVar) {
 		Settings:  c,
 		Clock:     p.clock,
 		Logger:    p.logger(c.Log.Format, level),
-		Version:   build.This().Version,
+		Version:   thisBuild().Version,
 		Listening: func(_, url string) { p.note("listening on %s", url) },
 		Serving:   func() { p.note("ready") },
 	}

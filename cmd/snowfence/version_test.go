@@ -1,4 +1,4 @@
-package build
+package main
 
 import (
 	"runtime/debug"
@@ -13,7 +13,7 @@ func TestVersionIsWhatTheToolchainStored(t *testing.T) {
 			{Key: "vcs.revision", Value: "0123abcd"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
 		},
 	}
-	b := Of(stored)
+	b := buildOf(stored)
 	if b.Version != "v1.2.3" || b.Revision != "0123abcd" || b.Time != "2026-01-02T03:04:05Z" || !b.Modified {
 		t.Errorf("got %+v", b)
 	}
@@ -21,7 +21,7 @@ func TestVersionIsWhatTheToolchainStored(t *testing.T) {
 		t.Errorf("got %q", b)
 	}
 	for _, info := range []*debug.BuildInfo{nil, {}, {Main: debug.Module{Version: "(devel)"}}} {
-		if b := Of(info); b.Version != "devel" || b.Revision != "" || b.Go == "" || b.Platform == "" {
+		if b := buildOf(info); b.Version != "devel" || b.Revision != "" || b.Go == "" || b.Platform == "" {
 			t.Errorf("got %+v", b)
 		}
 	}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/journal"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
+	"snowfence.example/snowfence/store"
+)
+
+// lastID is the place of the ids that were given by the flag itself.
+const lastID = "--last-id"
+
+// givenOut is what is known to have been given out. A store that is older was restored, and would give it again.
+type givenOut struct {
+	program
+	ids     []snowfence.ID
+	places  []string
+	numbers []string // NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT
+
+	where    string // flags for the commands of remedies
+	compared uint64 // ids of this store's datacenters
+	foreign  uint64 // ids of others
+}
+
+// add adds the flags to a verb.
+func (i *givenOut) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&i.ids))
+	flags.StringArrayVar(&i.places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
+	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
+}
+
+// older is what is found where the store is behind.
+func older(key, format string, args ...any) roster.Finding {
+	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
+}
+
+// compare finds each worker id that is behind the ids that were given out.
+func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roster.Finding, err error) {
+	places := i.places
+	if len(i.ids) > 0 {
+		places = append([]string{lastID}, places...)
+	}
+	if len(places) > 0 && r.Layout().Wide {
+		return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
+	}
+	latest := map[int64]snowfence.Parts{} // by worker number
+	for _, place := range places {
+		name, newest, err := i.newest(ctx, place, r)
+		if err != nil {
+			return nil, err
+		}
+		last := slices.MaxFunc(slices.Collect(maps.Values(newest)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
+		if last.Tick < r.Begun() {
+			found = append(found, older(name, "its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
+				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
+			continue
+		}
+		for number, parts := range newest {
+			if before, ok := latest[number]; !ok || parts.Tick > before.Tick {
+				latest[number] = parts
+			}
+		}
+	}
+	for number, parts := range latest {
+		w, err := r.Worker(ctx, number)
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		if w.Register.Until > parts.Tick {
+			continue
+		}
+		id, err := r.Layout().Compose(parts)
+		if err != nil {
+			return nil, err
+		}
+		behind := older(w.Key, "id %d was given out at tick %d, and the store ends at %d: the store is older than its ids. Stop all holders, "+
+			"and run 'snowfence workers import list --workers all --layout %s --last-id %d%s'", id, parts.Tick, w.Register.Until, r.Layout(), id, i.where)
+		behind.Workers = []int64{number}
+		found = append(found, behind)
+	}
+	if i.foreign > 0 {
+		said := fmt.Sprintf("%s of other datacenters than %v, which this store has: compare %s with the other store",
+			text.Count(i.foreign, "id"), r.Record().Datacenters, text.Plural(i.foreign, "it", "them"))
+		found = append(found, roster.Finding{Severity: roster.Note, Check: roster.CheckIssued, Key: r.Name(), Text: said})
+	}
+	return found, nil
+}
+
+// newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids
+// of this store, and one whose ids look rounded.
+func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, newest map[int64]snowfence.Parts, err error) {
+	newest = map[int64]snowfence.Parts{}
+	l, rounding := r.Layout(), idsource.Rounding{}
+	see := func(id snowfence.ID) error {
+		rounding.Add([]idsource.Item{{ID: id}})
+		parts, err := l.Decompose(id)
+		number := parts.Datacenter<<l.Bits(snowfence.Worker) | parts.Worker
+		switch before, ok := newest[number]; {
+		case err != nil:
+			return err
+		case !r.Own(number):
+			i.foreign++
+			return nil
+		case !ok || parts.Tick > before.Tick:
+			newest[number] = parts
+		}
+		i.compared++
+		return nil
+	}
+	if place != lastID {
+		name, err = i.read(ctx, place, see)
+	} else {
+		name = place
+		for _, id := range i.ids {
+			err = errors.Join(err, see(id))
+		}
+	}
+	switch evidence := rounding.Text(); {
+	case err != nil:
+	case evidence != "":
+		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": rounded ids have other worker ids: export the column as text from where the ids were made")
+	case len(newest) == 0:
+		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids of this store were read, so nothing is known of it")
+	}
+	return name, newest, err
+}
+
+// read reads every id of a place, and returns how the place is named.
+func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID) error) (name string, err error) {
+	place, err := idsource.ParsePlace(text)
+	if err != nil {
+		return "", err
+	}
+	options, err := place.Options(i.reading())
+	if err != nil {
+		return "", err
+	}
+	source, err := idsource.Open(ctx, place.Name, options)
+	if err != nil {
+		return "", unavailable(err)
+	}
+	defer i.closing("close "+source.Name()+": ", source.Close)
+	items := make([]idsource.Item, 4096)
+	for {
+		n, err := source.Read(ctx, items)
+		for _, item := range items[:n] {
+			if err := see(item.ID); err != nil {
+				return "", fmt.Errorf("%s: %s: %w", source.Name(), source.Place(item.At), err)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return source.Name(), nil
+		case err != nil:
+			return "", unavailable(err)
+		}
+	}
+}
+
+// counters finds each counter that is gone, or would give a number again.
+func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Finding, err error) {
+	for _, text := range i.numbers {
+		name, last, _ := strings.Cut(text, "=")
+		key := "counter/" + at.roster.Namespace + "/" + name
+		wrong := func(limit string) ([]roster.Finding, error) {
+			return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("last-number %q: %s", text, limit))
+		}
+		if name == "" || last == "" {
+			return wrong("must be NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT")
+		}
+		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
+		switch g, configured := at.settings.Generators[name]; {
+		case errors.Is(err, store.ErrNotFound) && configured && !builtin.Counts(g.Kind):
+			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
+		case errors.Is(err, store.ErrNotFound):
+			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))
+		case err != nil && (c.Name != "" || errors.Is(err, store.ErrDamaged)):
+			found = append(found, older(key, "counter %s gave %s, and can't be compared: %v: see docs/restoring.md", name, last, err))
+		case err != nil:
+			return nil, unavailable(err)
+		default:
+			option := ""
+			date, greatest, ok := given(c, last)
+			if !ok {
+				return wrong(fmt.Sprintf("must be a number, or for a daily sequence DATE:NUMBER or a whole text: counter %s is a %s", name, c.Kind))
+			}
+			if date != "" {
+				option = " --date " + date
+			}
+			if again(c, date, greatest) {
+				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s%s'", name, last, name, greatest+1, option, i.where))
+			}
+		}
+	}
+	return found, nil
+}
+
+// given reads a number of a counter. That of a daily sequence is DATE:NUMBER, or a text that ends in both.
+func given(c counter.Info, last string) (date string, number int64, ok bool) {
+	if c.Digits > 0 {
+		parts := regexp.MustCompile(fmt.Sprintf(`(\d{8})(?::(\d+)|(\d{%d}))$`, c.Digits)).FindStringSubmatch(last)
+		if parts == nil {
+			return "", 0, false
+		}
+		date, last = parts[1], parts[2]+parts[3]
+		if _, err := time.Parse("20060102", date); err != nil {
+			return "", 0, false
+		}
+	}
+	n, err := strconv.ParseUint(last, 10, 63)
+	return date, int64(n), err == nil
+}
+
+// again reports whether a counter would give a number again. No date is begun that is too old.
+func again(c counter.Info, date string, number int64) bool {
+	if at := slices.IndexFunc(c.Lanes, func(l counter.Lane) bool { return l.Name == date }); at >= 0 {
+		return c.Lanes[at].Next <= number
+	}
+	_, err := c.Raised(date, number)
+	return !errors.As(err, new(*counter.DateError))
+}
+
+// pages returns the pages in the journals of this host, and changes nothing there.
+func pages(settings config.Config) (kept [][]byte, err error) {
+	folders, err := os.ReadDir(settings.Journals())
+	if settings.Data == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, folder := range folders {
+		peeked, wrong := journal.Peek(filepath.Join(settings.Journals(), folder.Name()))
+		kept, err = append(kept, peeked...), errors.Join(err, wrong)
+	}
+	return kept, err
+}
+
+// alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
+// returns an error that says what there is otherwise.
+func (i *givenOut) alone(ctx context.Context, c roster.Config, kept [][]byte) error {
+	name := c.Namespace
+	all, err := roster.Namespaces(ctx, c.Store, c.Clock.Wall())
+	if err != nil {
+		return unavailable(err)
+	}
+	had := slices.ContainsFunc(all, func(s roster.Summary) bool { return s.Name == name }) ||
+		slices.ContainsFunc(kept, func(page []byte) bool { return roster.PageOf(name, page) })
+	if len(i.numbers) > 0 && len(i.ids)+len(i.places) == 0 && !had {
+		return nil
+	}
+	var counters []string
+	for found, err := range counter.List(ctx, c.Store, name) {
+		if err != nil && found.Name == "" {
+			return unavailable(err)
+		}
+		counters = append(counters, found.Name)
+	}
+	there := "there is no counter of it either"
+	if len(counters) > 0 {
+		there = "compare its counters by --last-number: " + strings.Join(counters, ", ")
+	}
+	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s", name, there))
+}
