@@ -19,14 +19,10 @@ func (p program) bounds() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bounds FROM TO",
 		Short: "Print the lowest and the highest id of a span of time",
-		Long: `Bounds prints two ids, lo and hi, and the times in them. The ids of the span lie
-from lo to hi, both inclusive, and no others do:
-
-  SELECT * FROM orders WHERE id BETWEEN lo AND hi
-
-So a query by time uses the primary key. FROM belongs to the span, TO does not.
-What is outside of the layout's life is cut off, with a note. The bounds of the
-layout uuid8 hold for UUIDs of version 7, too.
+		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, and the
+times in them, for a query by the primary key. FROM belongs to the span, TO does
+not. What is outside of the layout's life is cut off, with a note. The bounds of
+the layout uuid8 hold for UUIDs of version 7, too.
 
 A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to
 now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,

@@ -106,22 +106,19 @@ func (p program) countersSet() *cobra.Command {
 		Use:   "set NAME NEXT",
 		Short: "Raise a counter's next number",
 		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
-increment, is reserved next. It shows the counter before and after, and asks;
---yes answers that. A number below the counter's next is refused: some of those
-are in use. One above the limit of the counter's last writer is not: the limit
-may be raised at any time.
+increment, is reserved next. It shows the counter before and after, and asks. A
+number below the counter's next is refused: some of those are in use. If a
+process wrote meanwhile, nothing is changed. Processes that have reserved
+segments still give those.
 
 A daily sequence counts each date of its own, so it needs --date. A date that
 the store does not hold is begun at NEXT. The store holds ten: if it is the
 eleventh, the earliest goes, and a date before all ten is refused.
 
-It is one swap under the version that was read. If a process wrote meanwhile,
-nothing is changed. Processes that have reserved segments still give those.
-
 A lossy store can lose the write in a failover. There set waits until it can't,
-15 s by default, and confirms the write. With --no-wait, or if the wait or the
-confirmation fails, the exit code is 6: start no process of the counter before
-the time that is shown, and set it again then.`,
+15 s by default, and confirms the write. With --no-wait, or if that fails, the
+exit code is 6: start no process of the counter before the time that is shown,
+and set it again then.`,
 		Example: `  snowfence counters set orders 500000 --dry-run
   snowfence counters set orders 500000 --yes
   snowfence counters set invoices 700 --date 20261122`,

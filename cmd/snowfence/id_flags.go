@@ -21,21 +21,17 @@ import (
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
 or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
-Blank lines and lines that begin with # are left out; all rows of CSV must have
-the same number of fields. Hex of less than 16 digits needs 0x in front. A
-database, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE, needs
---table and --column, or --query; ${NAME} in its URL stands for a variable, such
-as the one that holds the password.
+Blank lines and lines that begin with # are left out. Hex of less than 16 digits
+needs 0x in front. A database, postgres://USER@HOST/DATABASE or mysql://...,
+needs --table and --column, or --query; ${NAME} in its URL is a variable.
 
-A source may have options of its own behind a #: orders.csv#column=id,
-ids.bin#format=binary, -#encoding=hex. The keys are column, encoding, format,
-gzip, separator, table and query (last). The flags hold for all sources that
-don't say otherwise. A path that itself ends so is given with an option behind
-it: a#column=1#gzip=auto.
+A source may have options of its own behind a #: orders.csv#column=id, where the
+flags hold for all others: column, encoding, format, gzip, separator, table and
+query (last). A path that ends so is given with an option behind it.
 
 A text that is no id ends the verb, with its line (exit code 4), or is counted
-with --skip-invalid. However many ids there are, --memory is all that is used;
-the rest goes to a file in --temp that is gone at the end.`
+with --skip-invalid. --memory is all that is used; the rest goes to a file in
+--temp that is gone at the end.`
 
 // idFlags are the flags of the verbs that read ids and sort them, and what they say.
 type idFlags struct {

@@ -50,8 +50,7 @@ func (p program) namespaceList() *cobra.Command {
 		Short: "List the namespaces of a store",
 		Long: `List shows every namespace of a store: its layout, when it was made, how many
 worker ids it has, how many were ever claimed, and how many are held. It reads
-every register once, so it takes a while in a store with many. -o json prints
-one object a line.`,
+every register once. -o json prints one object a line.`,
 		Example: `  snowfence namespace list
   snowfence namespace list --store etcd://etcd1/ids -o json`,
 		Args: exactly(0),
@@ -83,9 +82,7 @@ func (p program) namespaceShow() *cobra.Command {
 		Long: `Show prints the record of a namespace and what follows from it: the layout, its
 epoch and its horizon, after which no id can be minted; how many worker ids its
 store may give away; the incarnation, which tells it from another namespace of
-the same name; when it was made; and what its store says of itself.
-
--o json prints one object.`,
+the same name; and what its store says of itself.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
@@ -98,28 +95,23 @@ func (p program) namespaceVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Read every register of a namespace and say what is wrong",
-		Long: `Verify reads every register. It writes nothing, and repairs nothing. It checks
-
-  - that the register can be decoded, and is of this incarnation and layout
-  - that its key is a worker id of the layout, and one that this store may issue
-  - that its ticks end before the horizon, and not absurdly far ahead of now
-  - that the clock of its writer was not ahead
-  - that no two registers are copies: of one claim, or of one write
-  - whether a process holds several worker ids
+		Long: `Verify reads every register, and writes nothing. It checks that each can be
+decoded and is of this incarnation and layout; that its key is a worker id of
+the layout, and one that this store may issue; that its ticks end before the
+horizon, and not absurdly far ahead of now; that its writer's clock was not
+ahead; that no two are copies; and whether a process holds several worker ids.
 
 Verify also says whether the store is older than what was given out, as after a
-restored backup. It compares the journals in this host's data directory, which
-it only reads, and what you give: the greatest ids by --last-id, whole columns
-by --ids, and the greatest numbers of counters by --last-number. Each finding
-has its remedy. Ids of wide layouts, and numbers of a series, are refused.
+restored backup. It compares the journals in this host's data directory, and
+what you give: the greatest ids by --last-id, whole columns by --ids, and the
+greatest numbers of counters by --last-number. Each finding has its remedy. Ids
+of wide layouts, and numbers of a series, are refused.
 
 Without -g and --namespace it verifies the namespace of each generator that has
-worker ids, one after the other. Flags that give ids or numbers are for one
-alone.
+worker ids. Flags that give ids or numbers are for one alone.
 
 The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
-json streams: one object a line with "type":"finding", and a last one with
-"type":"verdict".`,
+json streams objects of "type":"finding", and a last one of "type":"verdict".`,
 		Example: `  snowfence namespace verify --config snowfence.yaml
   snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
@@ -222,15 +214,13 @@ func (p program) namespaceSchema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print what a store needs made by hand",
 		Long: `Schema prints what has to be there before ids can be minted, for those whose
-program may not create it. That is the statement that creates each table, for
-PostgreSQL and MySQL, and the stream's configuration, for NATS (nats stream add
---config FILE). The program makes its own tables when it first needs them, with
-more rights; it never makes those of Leaf, tinyid and Flickr.
+program may not create it: the statements that create tables, for PostgreSQL and
+MySQL, and the stream's configuration, for NATS (nats stream add --config FILE).
+The program makes its own tables when it first needs them, with more rights; it
+never makes those of Leaf, tinyid and Flickr.
 
-With a configuration it prints what the generators need. Where they have several
-stores, a line before each part names its store. With --store it prints all that
-the program may need in this one: registers, series, and the tables of those
-generators. It says so where nothing is needed. It connects to no store.`,
+With a configuration it prints what the generators need; with --store all that
+the program may need in this one. It connects to no store.`,
 		Example: `  snowfence namespace schema --config snowfence.yaml
   snowfence namespace schema --store postgres://ids@db/ids | psql ...
   snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,

@@ -23,13 +23,11 @@ func (p program) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Divide an id's bits, or check what is claimed of a layout",
-		Long: `Plan offers the layouts that meet requirements, best first, with how long they
-last and how much they hold. If nothing fits, plan names each requirement that
-you could lower, and how far.
-
-With --layout the requirements are claims: each is answered with the real
-number, even for a layout that cannot exist, and if one is false, plan offers
-what fits. Exit code 1 means that the answer is no.
+		Long: `Plan offers the layouts that meet requirements, best first. If none fits, plan
+names each requirement that you could lower, and how far. With --layout the
+requirements are claims: each is answered with the real number, even for a
+layout that cannot exist, and if one is false, plan offers what fits. Exit code
+1 means that the answer is no.
 
 Rates: --rate is what all workers mint together, the load spread evenly;
 --worker-rate is what any one of them must manage; --burst is how many ids one

@@ -71,17 +71,15 @@ func (p program) workersList() *cobra.Command {
 		Use:   "list",
 		Short: "List who holds which worker id until when",
 		Long: `List shows every worker id that was ever claimed: who holds it, until when, its
-term, and when its holder last wrote; and how full the pool is. Worker ids that
-were never claimed are only counted. What can't be read is listed as such.
+term, and when its holder last wrote; and how full the pool is. What can't be
+read is listed as such.
 
 States: held; resting (released, with ticks used ahead of the clock);
 quarantined; foreign (of another incarnation of the namespace); unreadable;
 used-up; free. A holder that is silent has missed the time to extend: it
-crashed, is paused or cut off, or its clock is behind.
-
-WRITTEN is the age of the last write. The holder's clock is compared with the
-store's clock, or with this host's if the store has none. "ahead" means that the
-holder's clock is ahead, by at least as much.
+crashed, is paused or cut off, or its clock is behind. WRITTEN is the age of the
+last write by the store's clock, or by this host's if the store has none.
+"ahead" means that the holder's clock is ahead, by at least as much.
 
 Text lists the lowest 10000. -o json streams: one object a line with
 "type":"worker", and a last one with "type":"pool".`,
@@ -152,10 +150,9 @@ func (p program) workersShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show N",
 		Short: "Show one worker id in full",
-		Long: `Show prints everything that the store keeps of one worker id, with its ticks as
-times, and what a claimant would get now. N is the worker number: the
-datacenter, if the layout has one, times 2 to the number of worker bits, plus
-the worker id.
+		Long: `Show prints all that the store keeps of one worker id, and what a claimant
+would get now. N is the worker number: the datacenter, if the layout has one,
+times 2 to the number of worker bits, plus the worker id.
 
 -o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
 		Example: `  snowfence workers show 7

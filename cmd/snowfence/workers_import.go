@@ -36,10 +36,9 @@ of the old system it sets a floor above every id that it can have issued. From
 then on no id repeats an old one, whatever the clocks do.
 
 The old system must be stopped, all of it, and stay stopped. Give the time of
-the stop by --stopped-at, or the last ids by --last-id (once or several times):
-one of them is needed. If anything shows that the old system still runs, nothing
-is written and the exit code is 5. A process that lost its ZooKeeper goes on
-without a sign: you must check that it is stopped.
+the stop by --stopped-at, or the last ids by --last-id, or better both: an id
+that does not fit shows that the layout is another one's. If anything shows that
+the old system still runs, nothing is written and the exit code is 5.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle; all
@@ -52,29 +51,17 @@ without a sign: you must check that it is stopped.
   list             any other system, those of --workers
 
 --layout is the old system's; leaf and twitter have their own. A namespace that
-does not exist is made with it.
+does not exist is made with it. The floor is one tick after the latest of the
+stop, the last ids and the old system's own timestamps, plus --margin for clocks
+that were ahead. A margin of up to max-rollback (5s by default) makes no claim
+wait. A time further ahead of now than --ahead is refused as a mistake.
 
-Give --last-id also beside --stopped-at: an id that does not fit shows that the
-layout or its epoch is another one's, and that ids would repeat.
-
-The floor is the same for all worker ids: one tick after the latest of the stop,
-the last ids and the old system's own timestamps, plus --margin. The margin is
-for an old clock that was ahead of yours, and for ids that left no trace. A
-margin of up to max-rollback (5s by default) makes no claim wait. A time further
-ahead of now than --ahead is refused as a mistake, because a floor that is too
-high can never be lowered.
-
-Without --yes the plan is shown and nothing is written, unless you are asked and
-agree. Each worker id has an action:
-  create   it is new, and begins at the floor
-  raise    its floor is raised
-  end      a term began below the floor: it ends, and its floor is raised
-  keep     its floor is high enough
-  unset    it can't be read, and so has no floor: the exit code is 1
-On a lossy store import waits until no floor can be lost any more, and confirms
-each. With --no-wait, or if the wait or a confirmation fails, the exit code is
-6. Import can be run again, also when it was interrupted. -o json streams: one
-object a line with "type":"step", and a last one with "type":"plan".`
+Without --yes the plan is shown, and nothing is written unless you agree. Of a
+worker id import says create, raise (its floor), end (its term, too), keep, or
+unset: it can't be read, and so has no floor, and the exit code is 1. On a lossy
+store import waits until no floor can be lost, and confirms each. With
+--no-wait, or if that fails, the exit code is 6. Import can be run again. -o
+json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
 	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}

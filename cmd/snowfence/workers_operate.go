@@ -168,15 +168,12 @@ func (p program) workersRelease() *cobra.Command {
 tick is given away twice: release is always safe, whether the holder lives or
 not. A holder that lives notices within a third of its window. It ends its term,
 and claims another worker id if it is not pinned. On a store that can lose
-writes such a claim waits, and the holder gives no ids for so long: 15 s by
-default on PostgreSQL, MySQL and Redis. --dry-run says how long.
+writes it gives no ids until that claim can't be lost: --dry-run says how long.
+After a crash release frees the worker id only max-rollback (5 s) earlier.
 
-The worker id can be claimed when its until is at most max-rollback ahead.
-After a crash it frees the worker id only max-rollback (5 s) earlier.
-
-Release writes only if the register is still as it was read. If it changed, as
-it does when its holder extends, nothing is written and the exit code is 3. A
-worker id without a holder is refused with exit code 1.`,
+Release writes only if the register is still as it was read. If it changed,
+nothing is written and the exit code is 3. A worker id without a holder is
+refused with exit code 1.`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --dry-run
   snowfence workers release 7 --yes -o json`,
@@ -194,17 +191,15 @@ func (p program) workersQuarantine() *cobra.Command {
 		Use:   "quarantine N[-M][,N...]",
 		Short: "Keep a worker id from being claimed, or let it be again",
 		Long: `Quarantine marks a worker id: no process can claim it until --clear takes the
-mark away. Everything else stays. A running holder notices within a third of its
-window, and ends its term. So for a held worker id quarantine asks first, or
-needs --yes. A worker id that was never claimed can be quarantined too, and
---clear then asks: if it is another system's, 'workers import' comes first.
-
-It writes only if the register is still as it was read, as release does.
+mark away. A running holder notices within a third of its window, and ends its
+term. So for a held worker id quarantine asks first, or needs --yes. A worker id
+that was never claimed can be quarantined too, and --clear then asks: if it is
+another system's, 'workers import' comes first. It writes only if the register
+is still as it was read, as release does.
 
 A lossy store can lose a mark in a failover. There quarantine waits until it
-can't, 15 s by default, and confirms the mark. With --no-wait, or if the wait or
-the confirmation fails, the exit code is 6: repeat it after the time that is
-shown. A --clear that is lost leaves the mark, which does no harm.`,
+can't, 15 s by default, and confirms the mark. With --no-wait, or if that fails,
+the exit code is 6: repeat it after the time that is shown.`,
 		Example: `  snowfence workers quarantine 7
   snowfence workers quarantine 0-31,40
   snowfence workers quarantine 7 --clear
