@@ -119,13 +119,13 @@ json streams objects of "type":"finding", and a last one of "type":"verdict".`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)
-	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site) error {
-		return p.verify(cmd, f, at, known)
+	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site, r *roster.Roster, err error) error {
+		return p.verify(cmd, f, at, r, err, known)
 	})
 }
 
-// verify verifies the namespace of one site, and prints what is wrong.
-func (p program) verify(cmd *cobra.Command, f form, at *site, known *givenOut) error {
+// verify verifies the namespace of one site, whose opening ended so, and prints what is wrong.
+func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, opened error, known *givenOut) error {
 	ctx := cmd.Context()
 	kept, err := pages(at.settings)
 	if err != nil {
@@ -133,9 +133,8 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, known *givenOut) e
 	}
 	known.where = at.flags(cmd)
 	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace, Clocks: registers.Clocks{Reference: "host"}}
-	r, err := at.namespace(cmd)
 	var found []roster.Finding
-	switch {
+	switch err = opened; {
 	case errors.Is(err, roster.ErrNoNamespace):
 		err = known.alone(ctx, at.roster, kept)
 		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: v.Namespace,
