@@ -33,16 +33,12 @@ systems have or offer.`,
 		ValidArgs: shells(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(p.stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(p.stdout)
-			case "fish":
-				return root.GenFishCompletion(p.stdout, true)
-			default:
-				return root.GenPowerShellCompletionWithDesc(p.stdout)
-			}
+			return map[string]func() error{
+				"bash":       func() error { return root.GenBashCompletionV2(p.stdout, true) },
+				"zsh":        func() error { return root.GenZshCompletion(p.stdout) },
+				"fish":       func() error { return root.GenFishCompletion(p.stdout, true) },
+				"powershell": func() error { return root.GenPowerShellCompletionWithDesc(p.stdout) },
+			}[args[0]]()
 		},
 	}
 }

@@ -48,8 +48,11 @@ NAME=PART puts parts with one name together into one side.
 Ids against ids: how many are on several sides, in which runs, and how many rows
 at least need another id. An id that occurs twice on one side is no clash.
 Issuers against issuers: whether two could ever issue the same integer, from
-when, and why not. Ids against issuers: which ids a namespace may still issue,
-and the command that sets its floors above them. docs/checking.md says more.
+when, and why not. Two issuers of one side are compared, too. A register has
+only the present term. So only the ids show what earlier terms issued.
+Ids against issuers: which ids a namespace may still issue, and the command that
+sets its floors above them. It takes all clocks to be right, except that a
+side's own rows may be up to 5s ahead.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer

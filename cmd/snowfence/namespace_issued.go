@@ -53,6 +53,15 @@ func (i *givenOut) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
 }
 
+// newest has the id with the greatest tick of each worker number.
+type newest map[int64]snowfence.Parts
+
+func (n newest) add(number int64, parts snowfence.Parts) {
+	if before, ok := n[number]; !ok || parts.Tick > before.Tick {
+		n[number] = parts
+	}
+}
+
 // older is what is found where the store is behind.
 func older(key, format string, args ...any) roster.Finding {
 	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
@@ -67,22 +76,20 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 	if len(places) > 0 && r.Layout().Wide {
 		return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
 	}
-	latest := map[int64]snowfence.Parts{} // by worker number
+	latest := newest{} // of all places
 	for _, place := range places {
-		name, newest, err := i.newest(ctx, place, r)
+		name, its, err := i.newest(ctx, place, r)
 		if err != nil {
 			return nil, err
 		}
-		last := slices.MaxFunc(slices.Collect(maps.Values(newest)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
+		last := slices.MaxFunc(slices.Collect(maps.Values(its)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
 		if last.Tick < r.Begun() {
 			found = append(found, older(name, "its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
 				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
 			continue
 		}
-		for number, parts := range newest {
-			if before, ok := latest[number]; !ok || parts.Tick > before.Tick {
-				latest[number] = parts
-			}
+		for number, parts := range its {
+			latest.add(number, parts)
 		}
 	}
 	for number, parts := range latest {
@@ -112,23 +119,22 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 
 // newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids
 // of this store, and one whose ids look rounded.
-func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, newest map[int64]snowfence.Parts, err error) {
-	newest = map[int64]snowfence.Parts{}
+func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, all newest, err error) {
+	all = newest{}
 	l, rounding := r.Layout(), idsource.Rounding{}
 	see := func(id snowfence.ID) error {
 		rounding.Add([]idsource.Item{{ID: id}})
 		parts, err := l.Decompose(id)
 		number := parts.Datacenter<<l.Bits(snowfence.Worker) | parts.Worker
-		switch before, ok := newest[number]; {
+		switch {
 		case err != nil:
 			return err
 		case !r.Own(number):
 			i.foreign++
-			return nil
-		case !ok || parts.Tick > before.Tick:
-			newest[number] = parts
+		default:
+			all.add(number, parts)
+			i.compared++
 		}
-		i.compared++
 		return nil
 	}
 	if place != lastID {
@@ -143,10 +149,10 @@ func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (
 	case err != nil:
 	case evidence != "":
 		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": rounded ids have other worker ids: export the column as text from where the ids were made")
-	case len(newest) == 0:
+	case len(all) == 0:
 		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids of this store were read, so nothing is known of it")
 	}
-	return name, newest, err
+	return name, all, err
 }
 
 // read reads every id of a place, and returns how the place is named.

@@ -80,10 +80,10 @@ func (p program) workersImport() *cobra.Command {
   snowfence workers import list --workers all --layout tsid \
       --last-id 812345678901234567 --yes -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			switch {
+			case len(args) != 1:
 				return usage(cmd, fmt.Errorf("needs one source of %s", systems))
-			}
-			if !slices.Contains(takeover.Systems(), takeover.System(args[0])) {
+			case !slices.Contains(takeover.Systems(), takeover.System(args[0])):
 				return usage(cmd, fmt.Errorf("source %q is not known: must be one of %s", args[0], systems))
 			}
 			return nil
@@ -137,12 +137,12 @@ func (v *importing) run(ctx context.Context) error {
 	if len(v.old.Servers) > 0 {
 		done = v.awaiting(fmt.Sprintf("ZooKeeper at %s, whose nodes are watched for %s", strings.Join(v.old.Servers, ","), v.old.Watch))
 	}
+	var plan takeover.Plan
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	done()
-	if err != nil {
-		return byClass(v.cmd, err)
+	if err == nil {
+		plan, err = takeover.NewPlan(facts)
 	}
-	plan, err := takeover.NewPlan(facts)
 	if err == nil && r != nil {
 		plan, err = takeover.Draft(ctx, r, plan)
 	}
@@ -179,16 +179,16 @@ func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, erro
 
 // layout is the old system's.
 func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
-	if v.cmd.Flags().Changed("layout") {
+	own, ok := v.old.System.Layout()
+	switch {
+	case v.cmd.Flags().Changed("layout"):
 		return at.settings.Layout, nil
-	}
-	if l, ok := v.old.System.Layout(); ok {
-		return l, nil
-	}
-	if v.old.System == takeover.List && r != nil {
+	case ok:
+		return own, nil
+	case v.old.System == takeover.List && r != nil:
 		return r.Layout(), nil
 	}
-	return snowfence.Layout{}, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
+	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
 // owned returns an error for a worker id of a datacenter that the namespace won't have.
@@ -213,7 +213,7 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 	if v.yes && !settled && !v.dry {
 		return v.apply(ctx, at, r, plan)
 	}
-	if err := v.show(at, r == nil, plan, plan.Steps, false); err != nil || settled || v.dry {
+	if err := v.show(at, r == nil, plan, false); err != nil || settled || v.dry {
 		return err
 	}
 	if !v.asks || v.form == jsonForm {
@@ -243,30 +243,31 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		}
 		v.note("made a new namespace %q in %s: layout %s", r.Name(), at.settings.ShowStore(at.store), plan.Layout)
 	}
+	planned := len(plan.Steps)
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })
-	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", len(plan.Steps))
+	plan.Steps = steps
+	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
-		if len(steps) == len(plan.Steps) {
-			return byClass(v.cmd, err)
+		if len(steps) < planned {
+			v.note("%d of %d worker ids were done; run it again for the rest", len(steps), planned)
 		}
-		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
 		return byClass(v.cmd, err)
 	}
-	if showErr := v.show(at, made, plan, steps, true); showErr != nil {
+	if showErr := v.show(at, made, plan, true); showErr != nil {
 		return showErr
 	}
 	return unavailable(err)
 }
 
-// show prints a plan, or the steps that were done; made says that the namespace is new.
-func (v *importing) show(at *site, made bool, plan takeover.Plan, steps []takeover.Step, applied bool) error {
+// show prints a plan, with the steps that were done of it if it was applied; made says that the namespace is new.
+func (v *importing) show(at *site, made bool, plan takeover.Plan, applied bool) error {
 	out := report{program: v.program, form: v.form}
 	shown := registers.Takeover{
 		Store: at.settings.ShowStore(at.store), Namespace: at.roster.Namespace, Made: made, Source: v.old.System,
-		Margin: v.old.Margin, Plan: plan, Steps: steps, Applied: applied,
+		Margin: v.old.Margin, Plan: plan, Applied: applied,
 	}
-	for document := range shown.Documents() {
+	for _, document := range shown.Documents() {
 		if err := out.object(document); err != nil {
 			return err
 		}

@@ -1,8 +1,7 @@
 package registers
 
 import (
-	"iter"
-	"strconv"
+	"fmt"
 	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
@@ -17,8 +16,7 @@ type Takeover struct {
 	Made             bool // the namespace is new
 	Source           takeover.System
 	Margin           time.Duration
-	Plan             takeover.Plan
-	Steps            []takeover.Step
+	Plan             takeover.Plan // its steps, or those that were done
 	Applied          bool
 }
 
@@ -49,23 +47,19 @@ type Plan struct {
 	Applied   bool            `json:"applied"`
 }
 
-// Documents yields a [Step] for each worker id, and then a [Plan].
-func (t Takeover) Documents() iter.Seq[any] {
-	return func(yield func(any) bool) {
-		floor := InstantOf(t.Plan.Layout, t.Plan.Floor)
-		for _, s := range t.Steps {
-			if !yield(Step{"step", s.Worker, t.Source, s.Evidence, floor, s.Action, s.Note}) {
-				return
-			}
-		}
-		yield(Plan{
-			Type: "plan", Store: t.Store, Namespace: t.Namespace, New: t.Made, Layout: t.Plan.Layout.String(), Source: t.Source,
-			Floor: floor, Because: t.Plan.Because, Margin: t.Margin.Seconds(), Workers: len(t.Steps), Writes: t.writes(), Applied: t.Applied,
-		})
+// Documents returns a [Step] for each worker id, and then a [Plan].
+func (t Takeover) Documents() (all []any) {
+	floor := InstantOf(t.Plan.Layout, t.Plan.Floor)
+	for _, s := range t.Plan.Steps {
+		all = append(all, Step{"step", s.Worker, t.Source, s.Evidence, floor, s.Action, s.Note})
 	}
+	return append(all, Plan{
+		Type: "plan", Store: t.Store, Namespace: t.Namespace, New: t.Made, Layout: t.Plan.Layout.String(), Source: t.Source,
+		Floor: floor, Because: t.Plan.Because, Margin: t.Margin.Seconds(), Workers: len(t.Plan.Steps), Writes: t.Plan.Writes(), Applied: t.Applied,
+	})
 }
 
-// Text is the takeover for people.
+// Text is the takeover for people. Neighbours that differ in the worker id alone share a row.
 func (t Takeover) Text(now time.Time) string {
 	var p page.Page
 	begins := t.Plan.Layout.TimeOf(t.Plan.Floor)
@@ -74,26 +68,20 @@ func (t Takeover) Text(now time.Time) string {
 	p.Line("  layout  %s", t.Plan.Layout)
 	p.Line("  floor   tick %d  %s  %s", t.Plan.Floor, shown, decode.Relative(begins, now))
 	p.Line("  because %s, plus a margin of %s\n", t.Plan.Because, t.Margin)
-	p.Table("", "workers, action, >floor, time, evidence", stepRows(t.Steps, strconv.FormatInt(int64(t.Plan.Floor), 10), shown))
-	p.Line("\n%d worker ids; %d %s", len(t.Steps), t.writes(), map[bool]string{true: "written", false: "to be written"}[t.Applied])
-	return p.String()
-}
-
-func (t Takeover) writes() int { return takeover.Plan{Steps: t.Steps}.Writes() }
-
-// stepRows are the rows of a plan. Neighbours that differ in the worker id alone share one.
-func stepRows(steps []takeover.Step, floor, at string) [][]string {
 	var rows [][]string
-	for i := 0; i < len(steps); {
-		s, workers := steps[i], text.Range{First: steps[i].Worker, Last: steps[i].Worker}
-		for i++; i < len(steps) && steps[i].Worker == workers.Last+1 && steps[i].Action == s.Action && steps[i].Evidence == s.Evidence && steps[i].Note == s.Note; i++ {
-			workers.Last++
+	for steps := t.Plan.Steps; len(steps) > 0; {
+		s, n := steps[0], 1
+		for n < len(steps) && steps[n].Worker == s.Worker+int64(n) && steps[n].Action == s.Action && steps[n].Evidence == s.Evidence && steps[n].Note == s.Note {
+			n++
 		}
 		evidence := s.Evidence
 		if s.Note != "" {
 			evidence += " (" + s.Note + ")"
 		}
-		rows = append(rows, []string{workers.String(), string(s.Action), floor, at, evidence})
+		rows = append(rows, []string{text.Range{First: s.Worker, Last: s.Worker + int64(n) - 1}.String(), string(s.Action), fmt.Sprint(t.Plan.Floor), shown, evidence})
+		steps = steps[n:]
 	}
-	return rows
+	p.Table("", "workers, action, >floor, time, evidence", rows)
+	p.Line("\n%d worker ids; %d %s", len(t.Plan.Steps), t.Plan.Writes(), map[bool]string{true: "written", false: "to be written"}[t.Applied])
+	return p.String()
 }

@@ -1,3 +1,0 @@
-// Package registers shows what a store has of a namespace and its worker ids: as
-// JSON for programs, and as text for people.
-package registers
