@@ -106,7 +106,12 @@ func (m Minting) open(ctx context.Context, generator string) (kind.Minter, func(
 	var s store.Store
 	closeStore := func() {}
 	if builtin.OnStore(g.Kind) {
-		if s, err = m.openStore(ctx, m.Settings.StoresOf(g)[0]); err != nil {
+		done := func() {}
+		if m.Opening != nil {
+			done = m.Opening()
+		}
+		s, err = openstore.OpenFor(ctx, m.Settings.StoresOf(g)[0], m.Settings.StoreMustExist)
+		if done(); err != nil {
 			return nil, nil, err
 		}
 		closeStore = func() { m.leave("close store: ", s.Close()) }
@@ -125,14 +130,6 @@ func (m Minting) open(ctx context.Context, generator string) (kind.Minter, func(
 			m.leave("", c.Close(ctx))
 		}
 	}, nil
-}
-
-// openStore opens a store, and says so.
-func (m Minting) openStore(ctx context.Context, url string) (store.Store, error) {
-	if m.Opening != nil {
-		defer m.Opening()()
-	}
-	return openstore.OpenFor(ctx, url, m.Settings.StoreMustExist)
 }
 
 // leave passes an error of the end on.

@@ -14,7 +14,7 @@ import (
 )
 
 func (p program) bounds() *cobra.Command {
-	var layout layoutChoice
+	var layout layoutFlag
 	var past dashed
 	cmd := &cobra.Command{
 		Use:   "bounds FROM TO",
@@ -33,7 +33,7 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
 	}
 	f := outputFlag(cmd)
-	layout.add(cmd)
+	layout.addChoice(cmd)
 	for digit := range strings.SplitSeq("0123456789", "") {
 		past.add(cmd, digit, "past-"+digit, "a time before now")
 	}

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -24,12 +20,7 @@ systems have or offer.`,
   snowfence completion zsh > "${fpath[1]}/_snowfence"
   snowfence completion fish > ~/.config/fish/completions/snowfence.fish
   snowfence completion powershell | Out-String | Invoke-Expression`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(shells(), args[0]) {
-				return usage(cmd, fmt.Errorf("needs one shell of %s", strings.Join(shells(), ", ")))
-			}
-			return nil
-		},
+		Args:      oneOf("shell", shells()),
 		ValidArgs: shells(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

@@ -102,6 +102,20 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
+// oneOf wants one word of a few.
+func oneOf(what string, words []string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		needs := fmt.Errorf("needs one %s of %s", what, strings.Join(words, ", "))
+		switch {
+		case len(args) != 1:
+			return usage(cmd, needs)
+		case !slices.Contains(words, args[0]):
+			return usage(cmd, fmt.Errorf("%s %q is not known: %w", what, args[0], needs))
+		}
+		return nil
+	}
+}
+
 // group returns a verb that does nothing but to hold others.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	var names []string
@@ -148,7 +162,7 @@ type settings struct {
 	file string
 	keys map[string]string // key by flag
 
-	generator string // of verbs that look at its namespace and store; empty means none is named
+	generator string // of verbs that look at its namespace and store, or at its layout; empty means none is named
 }
 
 // settingFlags adds --config and the flags of the keys that are named, all

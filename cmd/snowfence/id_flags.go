@@ -103,10 +103,11 @@ func parseMemory(size string) (int64, error) {
 	return n, err
 }
 
-// layoutFlag is --layout of the verbs that need no configuration.
+// layoutFlag is --layout, and --generator of verbs that can take the layout from the configuration.
 type layoutFlag struct {
 	parsed[snowfence.Layout]
-	layout snowfence.Layout
+	layout   snowfence.Layout
+	settings *settings // with the generator; nil without a configuration
 }
 
 // add adds the flag, read by [config.ParseLayout].
@@ -137,39 +138,32 @@ func (f *layoutFlag) given() (l *snowfence.Layout, preset string) {
 	return &f.layout, preset
 }
 
-// layoutChoice is the layout of a verb: --layout, or else that of a generator.
-type layoutChoice struct {
-	layoutFlag
-	settings  *settings
-	generator string
-}
-
-// add adds the flags.
-func (f *layoutChoice) add(cmd *cobra.Command) {
-	f.layoutFlag.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
-	generatorFlag(cmd, &f.generator, "generator of the configuration (default: the one named default, or the only one)")
+// addChoice adds --layout and --generator.
+func (f *layoutFlag) addChoice(cmd *cobra.Command) {
+	f.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
 	f.settings = settingFlags(cmd, "config")
+	generatorFlag(cmd, &f.settings.generator, "generator of the configuration (default: the one named default, or the only one)")
 }
 
-// choose returns the layout.
-func (f *layoutChoice) choose(ctx context.Context, p program) (snowfence.Layout, error) {
-	l, _ := f.given()
+// choose returns the layout of --layout, or else that of a generator.
+func (f *layoutFlag) choose(ctx context.Context, p program) (none snowfence.Layout, err error) {
+	s := f.settings
 	switch {
-	case l != nil && f.generator != "":
-		return snowfence.Layout{}, usage(f.settings.cmd, errors.New("--layout and --generator both name a layout: must be one of them"))
-	case l != nil:
-		return *l, nil
+	case f.text != "" && s.generator != "":
+		return none, usage(s.cmd, errors.New("--layout and --generator both name a layout: must be one of them"))
+	case f.text != "":
+		return f.layout, nil
 	}
-	c, err := f.settings.load(p)
+	c, err := s.load(p)
 	if err != nil {
-		return snowfence.Layout{}, err
+		return none, err
 	}
-	name, g, err := f.settings.choose(c, f.generator)
+	name, g, err := s.choose(c, s.generator)
 	if err == nil && !g.Fenced() {
-		err = usage(f.settings.cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide))
+		err = usage(s.cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide))
 	}
 	if err != nil {
-		return snowfence.Layout{}, err
+		return none, err
 	}
 	return p.layoutOf(ctx, c, name)
 }

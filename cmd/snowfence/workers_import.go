@@ -66,7 +66,7 @@ json streams objects of "type":"step", and a last one of "type":"plan".`
 func (p program) workersImport() *cobra.Command {
 	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
 	old := &v.old
-	systems := strings.Join(text.Strings(takeover.Systems()), ", ")
+	systems := text.Strings(takeover.Systems())
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",
@@ -79,16 +79,8 @@ func (p program) workersImport() *cobra.Command {
       --layout shardingsphere-shanghai --stopped-at 2026-11-21T18:00:00+08:00
   snowfence workers import list --workers all --layout tsid \
       --last-id 812345678901234567 --yes -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) != 1:
-				return usage(cmd, fmt.Errorf("needs one source of %s", systems))
-			case !slices.Contains(takeover.Systems(), takeover.System(args[0])):
-				return usage(cmd, fmt.Errorf("source %q is not known: must be one of %s", args[0], systems))
-			}
-			return nil
-		},
-		ValidArgs: strings.Split(systems, ", "),
+		Args:      oneOf("source", systems),
+		ValidArgs: systems,
 	}
 	f := outputFlag(cmd)
 	var workers workerList
