@@ -46,7 +46,8 @@ NAME=PART puts parts with one name together into one side.
 ` + idSourceHelp + `
 
 Ids against ids: how many are on several sides, in which runs, and how many rows
-at least need another id. An id that occurs twice on one side is no clash.
+at least need another id. An id that occurs twice on one side is counted, but is
+no clash: run snowfence check on that side.
 Issuers against issuers: whether two could ever issue the same integer, from
 when, and why not. Two issuers of one side are compared, too. A register has
 only the present term. So only the ids show what earlier terms issued.
