@@ -2,8 +2,8 @@
 #
 # The modules: the root (the library), daemon (the service), cmd/snowfence (the program), one for each
 # engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
-# measurements), examples, tools (the linter and the checks of the house) and tools/grpc
-# (grpcurl, and what writes api/snowfencev1). All but the last four stand in go.work; those
+# measurements), examples and tools (the linter, grpcurl, what writes api/snowfencev1, and the
+# checks of the house). All but the last three stand in go.work; those
 # are built on their own, so that their libraries choose no version for the others.
 
 GO = go
@@ -112,17 +112,17 @@ lint: tools cross ## the linters over every module, and the checks of the house
 	@cd examples && GOWORK=off ../.bin/golangci-lint run ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
 	@GOWORK=off $(GO) mod tidy -diff
-	@for module in $(ENGINES) api/snowfencev1 daemon cmd/snowfence tools/grpc; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
+	@for module in $(ENGINES) api/snowfencev1 daemon cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
 	@cd examples && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
 
 .PHONY: cross
 cross: ## vet the code that differs between operating systems on each of them
-	@GOOS=darwin $(GO) vet ./store/... ./fence/... ./internal/localdisk ./internal/disk/...
-	@GOOS=windows $(GO) vet ./store/... ./fence/... ./internal/localdisk ./internal/disk/...
-	@GOOS=freebsd $(GO) vet ./store/... ./fence/... ./internal/localdisk ./internal/disk/...
-	@GOOS=openbsd $(GO) vet ./store/... ./fence/... ./internal/localdisk ./internal/disk/...
+	@GOOS=darwin $(GO) vet ./store/... ./fence/... ./internal/disk/...
+	@GOOS=windows $(GO) vet ./store/... ./fence/... ./internal/disk/...
+	@GOOS=freebsd $(GO) vet ./store/... ./fence/... ./internal/disk/...
+	@GOOS=openbsd $(GO) vet ./store/... ./fence/... ./internal/disk/...
 
 .PHONY: mutants
 mutants: ## show that each deliberate bug is caught, in the lease protocol and in the source
@@ -237,7 +237,7 @@ tools: .bin/golangci-lint .bin/grpcurl ## build the pinned linter and grpcurl in
 	@touch .bin/golangci-lint
 
 .PHONY: vulnerabilities
-vulnerabilities: .bin/govulncheck $(GENERATED) ## ask DATABASE (vuln.go.dev) about every module; fails where it can't be asked
+vulnerabilities: .bin/govulncheck ## ask DATABASE (vuln.go.dev) about every module; fails where it can't be asked
 	@tools/vulnerabilities.sh $(DATABASE)
 
 .bin/govulncheck: tools/go.mod tools/go.sum
@@ -253,9 +253,10 @@ generate: .bin/grpcurl ## write the Go code of api/snowfencev1 from its .proto
 		--go-grpc_out=$(STUBS) --go-grpc_opt=paths=source_relative snowfencev1/snowfence.proto
 
 # grpcurl, and the plugins of protoc.
-.bin/grpcurl: tools/grpc/go.mod tools/grpc/go.sum
+.bin/grpcurl: tools/go.mod tools/go.sum
 	@mkdir -p .bin
-	@cd tools/grpc && GOWORK=off $(GO) build -o ../../.bin/ tool
+	@cd tools && GOWORK=off $(GO) build -o ../.bin/ github.com/fullstorydev/grpcurl/cmd/grpcurl \
+		google.golang.org/grpc/cmd/protoc-gen-go-grpc google.golang.org/protobuf/cmd/protoc-gen-go
 	@touch .bin/grpcurl
 
 .PHONY: size

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,12 @@ func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {
 		memory := memstore.New()
 		begun := time.Now()
 		last := snowfence.ID(0)
-		for range 10 {
-			h := open(t, memory.Client(), pinned)
+		for n := range 10 {
+			h := open(t, memory.Client(), pinned, func(c *fence.Config) {
+				if n%2 > 0 {
+					c.Journal = &notebook{}
+				}
+			})
 			id := next(t, h)
 			if id <= last {
 				t.Errorf("%d came after %d", id, last)
@@ -43,27 +48,6 @@ func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {
 		}
 		if took := time.Since(begun); took > 100*time.Millisecond {
 			t.Errorf("ten restarts took %s", took)
-		}
-	})
-}
-
-func TestCloseIsBoundedByItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, pinned)
-		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		begun := time.Now()
-		err := h.Close(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != time.Second {
-			t.Errorf("after %s: %v", time.Since(begun), err)
-		}
-		if again := h.Close(t.Context()); again == nil || again.Error() != err.Error() {
-			t.Errorf("closing again: %v", again)
-		}
-		if _, err := h.Next(t.Context()); !errors.Is(err, fence.ErrClosed) {
-			t.Errorf("the error is %v", err)
 		}
 	})
 }
@@ -96,6 +80,9 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 				var rests *fence.NotReleasedError
 				if !errors.As(err, &rests) || time.Since(begun) > test.takes || !strings.Contains(err.Error(), test.reasons) {
 					t.Fatalf("after %s: %v", time.Since(begun), err)
+				}
+				if again := h.Close(t.Context()); again == nil || again.Error() != err.Error() {
+					t.Errorf("closing again: %v", again)
 				}
 				if s := h.Status(); rests.Worker != s.Worker || rests.Until.Before(s.Layout.TimeOf(s.Until)) {
 					t.Errorf("%+v, and the status is %+v", rests, s)
@@ -164,52 +151,6 @@ func TestWorkerThatIsNotReleasedRestsUntilTheEndOfItsLastWrite(t *testing.T) {
 		register, err := stored.DecodeRegister(entry.Value)
 		if err != nil || !bubbleLayout().TimeOf(register.Until).Equal(rests.Until) {
 			t.Errorf("%v, and the register rests until %s: %v", rests, bubbleLayout().TimeOf(register.Until), err)
-		}
-	})
-}
-
-// deaf is a store whose swaps heed no context until it is told to go on.
-type deaf struct {
-	store.Store
-	goOn chan struct{}
-}
-
-func (d deaf) Swap(_ context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	<-d.goOn
-	return d.Store.Swap(context.Background(), key, prev, value)
-}
-
-func TestCloseIsBoundedEvenIfTheStoreHeedsNoContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := deaf{memstore.New().Client(), make(chan struct{}, 3)}
-		s.goOn <- struct{}{} // the namespace's record
-		s.goOn <- struct{}{} // the claim
-		h := open(t, s)
-		begun := time.Now()
-		if err := h.Close(t.Context()); err == nil || time.Since(begun) != 20*time.Second {
-			t.Errorf("after %s: %v", time.Since(begun), err)
-		}
-		close(s.goOn)
-	})
-}
-
-func TestCloseGivesUpOnAStoreThatWasRolledBackThoughTheClockIsBackToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.NewWith(memstore.Config{Loss: 100 * time.Millisecond})
-		clock := &jumping{Clock: snowfence.SystemClock()}
-		h := open(t, memory.Client(), pinned, func(c *fence.Config) { c.Clock = clock })
-		for before := h.Status().Extensions; h.Status().Extensions == before; {
-			pass(10 * time.Millisecond)
-		}
-		if lost, err := memory.Failover(50 * time.Millisecond); lost != 1 || err != nil {
-			t.Fatalf("%d writes are lost: %v", lost, err)
-		}
-		clock.stepped.Store(int64(-3 * time.Hour))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		begun := time.Now()
-		if err := h.Close(ctx); err != nil || time.Since(begun) > 2*time.Second {
-			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
 	})
 }
@@ -285,6 +226,44 @@ func TestOpenThatIsCutShortGivesItsClaimBack(t *testing.T) {
 				t.Errorf("after %s: %v", time.Since(begun), err)
 			}
 			cancel()
+		}
+	})
+}
+
+// lingering is a store whose reads of the namespace's record, once it is slow, go on
+// for a while after their context has ended.
+type lingering struct {
+	store.Store
+	slow    atomic.Bool
+	reading atomic.Int32
+}
+
+func (l *lingering) Get(ctx context.Context, key string) (store.Entry, error) {
+	if l.slow.Load() && key == stored.NamespaceKey(stored.DefaultNamespace) {
+		l.reading.Add(1)
+		defer l.reading.Add(-1)
+		<-ctx.Done()
+		pass(5 * time.Second)
+		return store.Entry{}, context.Cause(ctx)
+	}
+	return l.Store.Get(ctx, key)
+}
+
+// Whoever closes the store after the holder does so under nobody's hands.
+func TestCloseWaitsForRequestsWhoseAnswersAreNotAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lingering{Store: memstore.New().Client()}
+		h := open(t, l)
+		next(t, h)
+		l.slow.Store(true)
+		for l.reading.Load() == 0 {
+			pass(time.Second)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := l.reading.Load(); n != 0 {
+			t.Errorf("%d requests are under way", n)
 		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,31 +12,22 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	folder "snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
 func TestRestartsWithoutTheStoreGoOnForAsLongAsTheWindowLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "journal")
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
+		faulty, book := faultstore.New(memstore.New().Client(), nil, nil), &notebook{}
 		seen := map[snowfence.ID]bool{}
 		begun, restarts := time.Now(), 0
 		for ; ; restarts++ {
-			j, err := folder.Open(folder.Config{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
 			h, err := tryOpen(t, faulty, pinned, func(c *fence.Config) {
-				c.Window, c.Journal, c.ClaimWait = time.Hour, j, time.Second
+				c.Window, c.Journal, c.ClaimWait = time.Hour, book, time.Second
 			})
 			if err != nil {
 				if lived := time.Since(begun); lived < time.Hour || !errors.Is(err, faultstore.ErrInjected) {
 					t.Errorf("after %s: %v", lived, err)
-				}
-				if err := j.Close(); err != nil {
-					t.Error(err)
 				}
 				break
 			}
@@ -58,9 +48,6 @@ func TestRestartsWithoutTheStoreGoOnForAsLongAsTheWindowLasts(t *testing.T) {
 				pass(7*time.Second + 3*time.Millisecond)
 			}
 			leave(h)
-			if err := j.Close(); err != nil {
-				t.Fatal(err)
-			}
 		}
 		if restarts < 4 || len(seen) < 400 {
 			t.Errorf("%d restarts, %d ids", restarts, len(seen))
@@ -121,29 +108,6 @@ func TestSilentStoreHoldsUpAResumedTermForASecondOrTwo(t *testing.T) {
 	})
 }
 
-func TestJournalIsGoneOnceTheWorkerIDIsReleased(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		book := &notebook{}
-		keep := func(c *fence.Config) { pinned(c); c.Window, c.Journal = time.Hour, book }
-		h := open(t, memory.Client(), keep)
-		last := next(t, h)
-		if !book.has() {
-			t.Error("nothing is kept")
-		}
-		if err := h.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if book.has() {
-			t.Error("the page is still there")
-		}
-		h = open(t, memory.Client(), keep)
-		if id := next(t, h); id <= last || h.Status().Term != 2 || h.Status().Journal.Resumed {
-			t.Errorf("%d came after %d: %+v", id, last, h.Status())
-		}
-	})
-}
-
 func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, faulty, book, keep := journaled(t, pinned)
@@ -168,16 +132,11 @@ func TestCloseWithoutTheStoreLeavesTheJournalForTheNext(t *testing.T) {
 // crash in turn. Each process goes on with the first one's term, at once.
 func TestRestartBesideALossyStoreDoesNotWaitForItsLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.NewWith(memstore.Config{Loss: 15 * time.Second})
-		dir := filepath.Join(t.TempDir(), "journal")
+		memory, book := memstore.NewWith(memstore.Config{Loss: 15 * time.Second}), &notebook{}
 		var last snowfence.ID
 		for restart := range 10 {
-			j, err := folder.Open(folder.Config{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
 			begun := time.Now()
-			h := open(t, memory.Client(), func(c *fence.Config) { c.Journal = j })
+			h := open(t, memory.Client(), func(c *fence.Config) { c.Journal = book })
 			if waited, most := time.Since(begun), 15*time.Second; restart > 0 && waited != 0 || waited > most {
 				t.Errorf("start %d took %s", restart, waited)
 			}
@@ -197,9 +156,6 @@ func TestRestartBesideALossyStoreDoesNotWaitForItsLoss(t *testing.T) {
 			} else if err := h.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if err := j.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	})
 }
@@ -209,7 +165,9 @@ func TestStopThatOutlastsTheWindowIsNoWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, faulty, book, keep := journaled(t, pinned)
 		next(t, h)
+		faulty.Follow(noStore)
 		leave(h)
+		faulty.Follow(nil)
 		pass(h.Status().Window + time.Hour)
 		var log bytes.Buffer
 		next(t, open(t, faulty, keep, func(c *fence.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }))
@@ -219,77 +177,36 @@ func TestStopThatOutlastsTheWindowIsNoWarning(t *testing.T) {
 	})
 }
 
-// A store that is silent is waited for. Who ends meanwhile, as one does that is
-// too slow to start for its supervisor, has not cost the next one the term.
+// TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext cuts Open short, as a supervisor does whose program is
+// too slow to start: while the store is asked for its traits, or later, when a release would still get through.
 func TestEndWhileTheSilentStoreIsAskedLeavesTheJournalForTheNext(t *testing.T) {
-	for _, after := range []time.Duration{10 * time.Millisecond, 990 * time.Millisecond, 1010 * time.Millisecond, 1990 * time.Millisecond} {
-		t.Run(after.String(), func(t *testing.T) {
+	const ms = time.Millisecond
+	for answers, delay := range map[faultstore.Verb]time.Duration{"": time.Hour, faultstore.Traits: 700 * ms} {
+		for _, after := range []time.Duration{10 * ms, 100 * ms, 990 * ms, 1010 * ms, 1990 * ms} {
 			synctest.Test(t, func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "journal")
-				faulty := faultstore.New(memstore.New().Client(), nil, nil)
-				attempt := func(limit time.Duration) (*fence.Holder, *folder.Journal, error) {
-					j, err := folder.Open(folder.Config{Dir: dir})
-					if err != nil {
-						t.Fatal(err)
-					}
-					ctx, cancel := context.WithTimeout(t.Context(), limit)
-					defer cancel()
-					h, err := fence.Open(ctx, fence.Config{
-						Store: faulty, Layout: bubbleLayout(), Window: time.Hour, Worker: new(int64), Journal: j,
-					})
-					return h, j, err
-				}
-				end := func(h *fence.Holder, j *folder.Journal) {
-					if h != nil {
-						leave(h)
-					}
-					if err := j.Close(); err != nil {
-						t.Error(err)
-					}
-				}
-				h, j, err := attempt(time.Minute)
-				if err != nil {
-					t.Fatal(err)
-				}
+				h, faulty, _, keep := journaled(t, pinned)
 				last := next(t, h)
-				faulty.Follow(faultstore.Always(faultstore.Fault{Delay: time.Hour}))
-				end(h, j)
+				silent := faultstore.Always(faultstore.Fault{Delay: delay})
+				faulty.Follow(faultstore.Only(silent, func(c faultstore.Call) bool { return c.Verb != answers }))
+				leave(h)
+				config := fence.Config{Store: faulty, Layout: bubbleLayout()}
+				keep(&config)
 				for range 3 {
-					h, j, err := attempt(after)
-					if !errors.Is(err, context.DeadlineExceeded) {
-						t.Fatalf("it ended with %v", err)
+					ctx, cancel := context.WithTimeout(t.Context(), after)
+					h, err := fence.Open(ctx, config)
+					if cancel(); err == nil { // the store was waited for, and the term is resumed
+						leave(h)
+					} else if !errors.Is(err, context.DeadlineExceeded) {
+						t.Fatalf("after %s it ended with %v", after, err)
 					}
-					end(h, j)
 				}
-				h, j, err = attempt(time.Minute)
-				if err != nil {
-					t.Fatal(err)
-				}
+				h = open(t, faulty, keep)
 				if id := next(t, h); id <= last || h.Status().Term != 1 {
 					t.Errorf("%d came after %d: %+v", id, last, h.Status())
 				}
-				end(h, j)
 			})
-		})
+		}
 	}
-}
-
-// restarted closes a holder on a store that loses 15 s, an age after an extension, and opens the next one a while later.
-func restarted(t *testing.T, window, age, away time.Duration) *fence.Holder {
-	t.Helper()
-	memory, book := memstore.NewWith(memstore.Config{Loss: 15 * time.Second}), &notebook{}
-	keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
-	h := open(t, memory.Client(), keep)
-	pass(2 * window)
-	for extensions := h.Status().Extensions; h.Status().Extensions == extensions; {
-		pass(time.Second)
-	}
-	pass(age)
-	if err := h.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	pass(away)
-	return open(t, memory.Client(), keep)
 }
 
 // TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime restarts at every age that a bound has before it
@@ -300,7 +217,19 @@ func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
 		for _, away := range []time.Duration{0, 6 * time.Second} {
 			for age := time.Duration(0); age < window/3; age += 4 * time.Second {
 				synctest.Test(t, func(t *testing.T) {
-					h := restarted(t, window, age, away)
+					memory, book := memstore.NewWith(memstore.Config{Loss: 15 * time.Second}), &notebook{}
+					keep := func(c *fence.Config) { c.Window, c.Journal = window, book }
+					h := open(t, memory.Client(), keep)
+					pass(2 * window)
+					for extensions := h.Status().Extensions; h.Status().Extensions == extensions; {
+						pass(time.Second)
+					}
+					pass(age)
+					if err := h.Close(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					pass(away)
+					h = open(t, memory.Client(), keep)
 					if s := h.Status(); !s.Journal.Resumed {
 						t.Fatalf("the status is %+v", s)
 					}
@@ -314,53 +243,5 @@ func TestRestartBesideALossyStoreCostsTheLeaseNoMoreThanItsTime(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-func TestOpenThatIsCutShortLeavesTheTermThatItResumesInTheJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h, faulty, _, keep := journaled(t, pinned)
-		last := next(t, h)
-		faulty.Follow(noStore)
-		leave(h)
-		faulty.Follow(func(c faultstore.Call) faultstore.Fault {
-			if c.Verb == faultstore.Traits {
-				return faultstore.Fault{}
-			}
-			return faultstore.Fault{Delay: 700 * time.Millisecond}
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
-		config := fence.Config{Store: faulty, Layout: bubbleLayout()}
-		keep(&config)
-		if _, err := fence.Open(ctx, config); !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		faulty.Follow(nil)
-		begun := time.Now()
-		h = open(t, faulty, keep)
-		if id := next(t, h); id <= last || time.Since(begun) > time.Second {
-			t.Errorf("%d came after %d, after %s", id, last, time.Since(begun))
-		}
-	})
-}
-
-// TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor resumes a term of which little is left. An extension at once
-// gives ids again sooner.
-func TestResumedBoundThatEndsBeforeTheNextIsNotWaitedFor(t *testing.T) {
-	for _, away := range []time.Duration{31 * time.Second, 34 * time.Second, 36 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			h := restarted(t, time.Minute, 4*time.Second, away)
-			without := 0
-			for range 120 {
-				if !h.Status().Ready {
-					without++
-				}
-				pass(time.Second)
-			}
-			if without > 12 {
-				t.Errorf("away for %s: no ids for %d s", away, without)
-			}
-		})
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	folder "snowfence.example/snowfence/internal/journal"
+	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
@@ -92,57 +92,6 @@ func leave(h *fence.Holder) {
 
 var noStore = faultstore.Always(faultstore.Fault{Before: true})
 
-func TestDiskThatDoesNotKeepUpStopsTheIDsAndThenCostsTheTerm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		book := &notebook{}
-		var log bytes.Buffer
-		losses := make(chan fence.Loss, 10)
-		h := open(t, memstore.New().Client(), func(c *fence.Config) {
-			c.Journal = book
-			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-			c.OnLoss = func(l fence.Loss) { losses <- l }
-		})
-		next(t, h)
-		hangs := make(chan struct{})
-		book.set(func() { book.hangs = hangs })
-		worker := h.Status().Worker
-		pass(3 * time.Second)
-		if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrWindowEnded) || !strings.Contains(err.Error(), "journal") {
-			t.Errorf("the error is %v", err)
-		}
-		pass(12 * time.Second)
-		next(t, h)
-		if s := h.Status(); s.Worker == worker || s.Journal.Kept || s.Losses != 1 {
-			t.Errorf("the status is %+v", s)
-		}
-		if l := <-losses; !errors.Is(l.Reason, fence.ErrJournal) {
-			t.Errorf("the loss is %+v", l)
-		}
-		close(hangs)
-		pass(time.Minute)
-		next(t, h)
-	})
-}
-
-func TestFailedDiskCostsTheJournalAndNotTheTerm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		book := &notebook{}
-		h := open(t, memstore.New().Client(), func(c *fence.Config) { c.Journal = book })
-		next(t, h)
-		book.set(func() { book.fails = errDisk })
-		for range 100 {
-			pass(time.Second)
-			next(t, h)
-		}
-		if s := h.Status(); s.Term != 1 || s.Journal.Kept || s.Losses != 0 || s.WindowsEnded != 0 || s.Left < 39*time.Second {
-			t.Errorf("the status is %+v", s)
-		}
-		if book.has() {
-			t.Error("the page is still there, and its bound was passed")
-		}
-	})
-}
-
 func TestJournalThatIsOfNoUseKeepsNobodyFromStarting(t *testing.T) {
 	for name, spoil := range map[string]func(b *notebook){
 		"its disk fails":       func(b *notebook) { b.takes = errDisk; b.fails = errDisk; b.remains = errDisk },
@@ -182,24 +131,6 @@ func TestConfigThatCanNotBeUsedLeavesTheJournalForTheNext(t *testing.T) {
 	})
 }
 
-func TestTwoHoldersDoNotShareAJournal(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j, err := folder.Open(folder.Config{Dir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		memory := memstore.New()
-		keep := func(c *fence.Config) { c.Journal = j }
-		first, second := open(t, memory.Client(), keep), open(t, memory.Client(), keep)
-		pass(10 * time.Second)
-		next(t, first)
-		next(t, second)
-		if !first.Status().Journal.Kept || second.Status().Journal.Kept {
-			t.Errorf("%+v\n%+v", first.Status(), second.Status())
-		}
-	})
-}
-
 func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}
@@ -231,6 +162,104 @@ func TestIdleHolderWritesItsJournalTwiceASecond(t *testing.T) {
 				t.Errorf("%d pages in 100 s", book.kept)
 			}
 		})
+		next(t, h)
+	})
+}
+
+// single is a journal that notices when it is asked for two things at a time.
+type single struct {
+	notebook
+	busy    atomic.Int32
+	clashes atomic.Int32
+	asked   atomic.Int32
+}
+
+func (s *single) enter() (leave func()) {
+	s.asked.Add(1)
+	if s.busy.Add(1) > 1 {
+		s.clashes.Add(1)
+	}
+	return func() { s.busy.Add(-1) }
+}
+
+func (s *single) Keep(page []byte) error {
+	defer s.enter()()
+	return s.notebook.Keep(page)
+}
+
+func (s *single) Discard() error {
+	defer s.enter()()
+	return s.notebook.Discard()
+}
+
+// A page that was given up may still reach the disk. What removes it comes after it.
+func TestJournalIsAskedForOneThingAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := &single{}
+		h := open(t, memstore.New().Client(), func(c *fence.Config) { c.Journal = book })
+		next(t, h)
+		hangs := make(chan struct{})
+		book.set(func() { book.hangs = hangs })
+		pass(15 * time.Second)
+		next(t, h) // of another term: the disk was given up, and the page is to be removed
+		asked := book.asked.Load()
+		close(hangs)
+		pass(time.Minute)
+		if n := book.clashes.Load(); n > 0 || book.asked.Load() == asked {
+			t.Errorf("asked %d times, then %d times, and %d times while it was busy", asked, book.asked.Load(), n)
+		}
+		if book.has() {
+			t.Error("the page that was given up is there")
+		}
+	})
+}
+
+// TestPageIsResumedFromOnItsOwnStoreOnly restarts a process, within its window, with another store that is silent
+// then. That store may have a holder of the same worker id. A resumed term would repeat its ids.
+func TestPageIsResumedFromOnItsOwnStoreOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		book := &notebook{}
+		keep := func(c *fence.Config) {
+			pinned(c)
+			c.Window, c.Journal, c.ClaimWait = time.Minute, book, 2*time.Second
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		}
+		first, second := memstore.New(), memstore.New()
+		away := faultstore.New(first.Client(), nil, nil)
+		h := open(t, away, keep)
+		next(t, h)
+		away.Follow(noStore) // so the first holder can't give its worker id back
+		leave(h)
+		if !book.has() {
+			t.Fatal("there is no page")
+		}
+		silent := faultstore.New(second.Client(), noStore, nil)
+		if resumed, err := tryOpen(t, silent, keep); err == nil {
+			t.Error("it resumed the term of another store")
+			leave(resumed)
+		} else if !errors.Is(err, fence.ErrUnavailable) {
+			t.Errorf("the error is %v", err)
+		}
+		for _, part := range []string{"the journal's term is not resumed", store.NameOf(first.Client()), store.NameOf(silent)} {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("%q is not logged:\n%s", part, log.String())
+			}
+		}
+	})
+}
+
+// nameless is a store that does not say which one it is.
+type nameless struct{ store.Store }
+
+func TestJournalNeedsAStoreWithAName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keep := func(c *fence.Config) { c.Journal = &notebook{} }
+		var refused *fence.ConfigError
+		if _, err := tryOpen(t, nameless{memstore.New().Client()}, keep); !errors.As(err, &refused) || refused.Field != "store-name" {
+			t.Errorf("the error is %v", err)
+		}
+		h := open(t, nameless{memstore.New().Client()}, keep, func(c *fence.Config) { c.StoreName = "the first one" })
 		next(t, h)
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -106,33 +106,6 @@ func TestFailureThatARetryMendsIsNotLogged(t *testing.T) {
 		pass(5 * time.Minute)
 		if lines := log.lines("level=WARN"); len(lines) != 0 || h.Status().Extensions < 10 {
 			t.Errorf("it is logged: %q", lines)
-		}
-	})
-}
-
-func TestOutageOfTheStoreIsLoggedWhenItBeginsAndWhenItEndsEvenOfAnIdleHolder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, pinned, log.keep)
-		for outages := uint64(1); outages <= 2; outages++ {
-			faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
-			pass(4 * time.Second) // the window lasts for two thirds at least, and then calls wait
-			if n := len(log.lines("issues no ids")); n != int(outages)-1 {
-				t.Errorf("it was logged %d times before calls are refused", n)
-			}
-			pass(55 * time.Second)
-			if n := len(log.lines("level=ERROR", "issues no ids", "the window of ticks has ended", "injected")); n != int(outages) {
-				t.Errorf("its beginning is logged %d times: %q", n, log.lines(""))
-			}
-			if s := h.Status(); s.Ready || s.Outages != outages || s.WindowsEnded != outages || s.Losses != 0 {
-				t.Errorf("the status is %+v", s)
-			}
-			faulty.Follow(nil)
-			pass(10 * time.Second)
-			if n := len(log.lines("level=INFO", "issues ids again", "after=5")); n != int(outages) {
-				t.Errorf("its end is logged %d times: %q", n, log.lines(""))
-			}
 		}
 	})
 }
@@ -243,75 +216,23 @@ func TestWaitForAWorkerIDIsLoggedEveryTenSeconds(t *testing.T) {
 	})
 }
 
-// mute is a store that does not answer from some call on, until its context
-// ends.
-type mute struct {
-	store.Store
-	answers map[string]bool // the verbs that it still answers
-}
-
-func (m mute) silence(ctx context.Context, verb string) error {
-	if m.answers[verb] {
-		return nil
-	}
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (m mute) Traits(ctx context.Context) (store.Traits, error) {
-	if err := m.silence(ctx, "traits"); err != nil {
-		return store.Traits{}, err
-	}
-	return m.Store.Traits(ctx)
-}
-
-func (m mute) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := m.silence(ctx, "get"); err != nil {
-		return store.Entry{}, err
-	}
-	return m.Store.Get(ctx, key)
-}
-
-func (m mute) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := m.silence(ctx, "swap"); err != nil {
-		return "", err
-	}
-	return m.Store.Swap(ctx, key, prev, value)
-}
-
-func (m mute) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return m.Store.List(ctx, prefix)
-}
-
 func TestClaimWaitBoundsAStoreThatDoesNotAnswer(t *testing.T) {
-	for name, answers := range map[string]map[string]bool{
+	for name, answers := range map[string][]faultstore.Verb{
 		"at all":    nil,
-		"after all": {"traits": true},
-		"a swap":    {"traits": true, "get": true},
+		"after all": {faultstore.Traits},
+		"a swap":    {faultstore.Traits, faultstore.Get},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				mute := faultstore.Only(faultstore.Always(faultstore.Fault{Delay: time.Hour}), func(c faultstore.Call) bool { return !slices.Contains(answers, c.Verb) })
 				begun := time.Now()
-				_, err := tryOpen(t, mute{memstore.New().Client(), answers}, func(c *fence.Config) { c.ClaimWait = 2 * time.Second })
+				_, err := tryOpen(t, faultstore.New(memstore.New().Client(), mute, nil), func(c *fence.Config) { c.ClaimWait = 2 * time.Second })
 				if took := time.Since(begun); err == nil || took < 2*time.Second || took > 2300*time.Millisecond {
 					t.Errorf("after %s: %v", took, err)
 				}
 			})
 		})
 	}
-}
-
-func TestRetriesOfAClaimAreLogged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		faulty := faultstore.New(memstore.New().Client(), faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}),
-			func(c faultstore.Call) bool { return c.Verb == faultstore.Get }), nil)
-		begun := time.Now()
-		if _, err := tryOpen(t, faulty, log.keep); !errors.Is(err, faultstore.ErrInjected) || time.Since(begun) < time.Minute {
-			t.Errorf("after %s: %v", time.Since(begun), err)
-		}
-		log.once(t, "level=WARN", "open namespace", "trying again")
-	})
 }
 
 // torn is a store some of whose registers are damaged while on is true.

@@ -39,8 +39,13 @@ func outlive(t *testing.T, loss, phase, dark time.Duration) (o outlived) {
 			return err == nil
 		}
 		pass(2 * lease.DefaultWindow)
-		for extended := h.Status().Extensions; h.Status().Extensions == extended; {
-			pass(time.Millisecond)
+		for _, step := range []time.Duration{glance, time.Millisecond} { // to an extension, and exactly to the next one
+			for extended := h.Status().Extensions; h.Status().Extensions == extended; {
+				pass(step)
+			}
+			if step == glance {
+				pass(thirdOfWindow - 2*glance)
+			}
 		}
 		pass(phase)
 		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
@@ -86,7 +91,7 @@ func outlives(t *testing.T, loss, least, most, back, forGood time.Duration) {
 	}
 	for _, phase := range phases {
 		for sixth := range 12 {
-			dark := time.Duration(sixth)*thirdOfWindow/6 + time.Duration(sixth/11)*time.Hour
+			dark := time.Duration(sixth)*thirdOfWindow/6 + time.Duration(sixth/11)*5*time.Minute
 			o := outlive(t, loss, phase, dark)
 			lowest = min(lowest, o.said)
 			if o.said < least-trip || o.said > most {

@@ -3,14 +3,13 @@ package fence_test
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -26,39 +25,26 @@ func narrow(c *fence.Config) {
 	}
 }
 
-// lazy is a store whose swaps begin after as long as they are told to wait.
-type lazy struct {
-	store.Store
-	by *atomic.Int64
-}
-
-func (s lazy) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
-	if err := (slow{by: time.Duration(s.by.Load())}).wait(ctx); err != nil {
-		return "", err
-	}
-	return s.Store.Swap(ctx, key, prev, value)
-}
-
-// openNarrow opens such a holder on a lazy store. From a second after it was
+// openNarrow opens such a holder on a store whose swaps are late from then on. From a second after it was
 // opened it has no ticks, until the extension takes effect that it sent after a
 // third of a second.
-func openNarrow(t *testing.T, by time.Duration) (*fence.Holder, *atomic.Int64) {
+func openNarrow(t *testing.T, by time.Duration) (*fence.Holder, *faultstore.Store) {
 	t.Helper()
-	delay := new(atomic.Int64)
-	h := open(t, lazy{memstore.New().Client(), delay}, narrow)
-	delay.Store(int64(by))
-	t.Cleanup(func() { delay.Store(0) })
-	return h, delay
+	lazy := faultstore.New(memstore.New().Client(), nil, nil)
+	h := open(t, lazy, narrow)
+	lazy.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Delay: by}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap }))
+	t.Cleanup(func() { lazy.Follow(nil) })
+	return h, lazy
 }
 
 func TestCallWaitsForMaxWaitInAllHoweverOftenItsTermOrWindowEnds(t *testing.T) {
 	t.Run("a batch that begins anew in the next window", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			h, delay := openNarrow(t, 767*time.Millisecond) // back after 1.1 s
+			h, lazy := openNarrow(t, 767*time.Millisecond) // back after 1.1 s
 			pass(200 * time.Millisecond)
 			go func() {
 				pass(800 * time.Millisecond)
-				delay.Store(0) // and from then on it is in time
+				lazy.Follow(nil) // and from then on it is in time
 			}()
 			begun := time.Now()
 			err := h.Fill(t.Context(), make([]snowfence.ID, 180))
@@ -112,11 +98,11 @@ func TestCallWaitsForMaxWaitInAllHoweverOftenItsTermOrWindowEnds(t *testing.T) {
 
 func TestContextEndsACallThatWaitsOnAfterItsWindowEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, delay := openNarrow(t, 767*time.Millisecond)
+		h, lazy := openNarrow(t, 767*time.Millisecond)
 		pass(950 * time.Millisecond)
 		go func() {
 			pass(50 * time.Millisecond)
-			delay.Store(0)
+			lazy.Follow(nil)
 		}()
 		cause := errors.New("the caller has had enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, cause)

@@ -83,7 +83,9 @@ func TestOnWaitSaysUntilWhenALossyStoreCanLoseTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d diary
 		begun := time.Now()
-		open(t, memstore.NewWith(memstore.Config{Loss: 2 * time.Second}).Client(), d.keep)
+		var log journal
+		open(t, memstore.NewWith(memstore.Config{Loss: 2 * time.Second}).Client(), d.keep, log.keep)
+		log.once(t, "level=INFO", "waiting until the store can't lose the claim of worker ", "for=2s")
 		if waits := d.all(); len(waits) != 1 || !waits[0].Since.Equal(begun) || !waits[0].Until.Equal(begun.Add(2*time.Second)) ||
 			!strings.HasPrefix(waits[0].String(), "waiting until the store can't lose the claim of worker ") {
 			t.Errorf("the waits are %v", waits)

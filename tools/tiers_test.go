@@ -42,8 +42,7 @@ var support = []string{
 const tiers = `
 # ids, layouts and contracts
 .
-internal/localdisk !
-internal/disk ! internal/localdisk
+internal/disk !
 internal/sqlsession .
 internal/storeurl !
 internal/text
@@ -52,7 +51,7 @@ store .
 internal/storeclient ! store
 # the right to a number
 internal/stored . store
-internal/journal ! internal/localdisk internal/stored
+internal/journal ! internal/disk internal/stored
 internal/lease . internal/stored store
 internal/lease/drive . internal/lease internal/stored store
 counter . internal/lease internal/lease/drive internal/stored store
@@ -70,7 +69,7 @@ counter/leafalloc . counter internal/sqlsession
 counter/rediscount . counter
 counter/tinyid . counter internal/sqlsession
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
-store/filestore ! . internal/disk internal/localdisk internal/storeclient internal/storeurl store
+store/filestore ! . internal/disk internal/storeclient internal/storeurl store
 store/memstore . internal/storeclient internal/storeurl store
 store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
 store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9

@@ -12,7 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/stored"
+)
+
+// Permissions of the files that these tests make themselves.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
 )
 
 // kept makes a journal in a folder and leaves it as a crash does.
@@ -54,20 +61,26 @@ func take(t *testing.T, dir string) (string, error) {
 // now: on most they stand still for a few milliseconds.
 func later(t *testing.T) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "clock")
+	dir := t.TempDir()
+	d, err := disk.Open(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(dir, "clock")
 	changed := func() time.Time {
 		if err := os.WriteFile(path, []byte("tick"), fileMode); err != nil {
 			t.Fatal(err)
 		}
-		info, err := os.Stat(path)
+		info, err := d.Stat("clock")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := stampOf(info)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Changed
+		return info.Changed
 	}
 	ticks := time.NewTicker(time.Millisecond)
 	defer ticks.Stop()
@@ -211,7 +224,7 @@ func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "journal")
 			kept(t, dir)
 			at := func(p Place) *Journal {
-				d, err := openDisk(dir)
+				d, err := disk.Open(dir, true)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -6,16 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/internal/stored"
 )
-
-// open opens the machine's journal in a new process.
-func open(m *machine) (*Journal, *process, error) {
-	p := &process{machine: m}
-	j, err := OpenOn(p, "/simulated", Place{Boot: fmt.Sprint(m.boot), Machine: "m"}, true)
-	return j, p, err
-}
 
 // found is what a new process takes, "" for nothing. What was refused counts as
 // nothing; every other error is one.
@@ -24,7 +18,7 @@ func found(m *machine) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer p.kill()
+	defer p.Kill()
 	page, err := j.Take()
 	if err != nil && !errors.Is(err, stored.ErrJournalRefused) {
 		return "", err
@@ -63,8 +57,8 @@ func crashes(m *machine, rounds int) (seen map[string]int, err error) {
 		}
 		p.killAt = kill
 		kept, next := life(j, fourPages...)
-		ended := p.dead
-		p.kill()
+		ended := p.Dead()
+		p.Kill()
 		for round := range rounds {
 			after, how := base.clone(), "killed"
 			if round > 0 {
@@ -110,7 +104,7 @@ func TestKillOrPowerLossAtAnyStepNeverLeavesAnOlderPage(t *testing.T) {
 // a journal that takes a failed or missing fsync for a good one.
 func TestMutantsFsyncThatDoesNothingIsCaught(t *testing.T) {
 	m := newMachine()
-	m.deaf = 4
+	m.lies.deaf = 4
 	if _, err := crashes(m, 40); err == nil {
 		t.Error("no older page was found")
 	} else {
@@ -129,7 +123,7 @@ func taken(t *testing.T) *machine {
 	if kept, next := life(j, fourPages...); kept != fourPages[3] || next != "" {
 		t.Fatalf("kept %q", kept)
 	}
-	p.kill()
+	p.Kill()
 	return m
 }
 
@@ -144,8 +138,8 @@ func TestPageIsTakenOnceWhereverTheTakerDies(t *testing.T) {
 		}
 		p.killAt = kill
 		page, err := j.Take()
-		ended := p.dead
-		p.kill()
+		ended := p.Dead()
+		p.Kill()
 		if err == nil && string(page) != fourPages[3] {
 			t.Fatalf("killed at step %d: took %q", kill, page)
 		}
@@ -184,14 +178,14 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 				break
 			}
 		}
-		if p.step < fail {
+		if len(p.trace) < fail {
 			return
 		}
 		if took == nil && (kept == nil || !errors.Is(kept, ErrFailed) || !errors.Is(kept, errDisk)) {
 			t.Fatalf("step %d (%s) failed: keep returned %v", fail, p.trace[fail-1], kept)
 		}
 		if errors.Is(took, stored.ErrJournalRefused) {
-			p.kill()
+			p.Kill()
 			continue // what was there can't be told from a copy, and is gone
 		}
 		if err := j.Keep([]byte("more")); !errors.Is(err, ErrFailed) {
@@ -200,7 +194,7 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 		if err := j.Discard(); err != nil {
 			t.Fatalf("discard: %v", err)
 		}
-		p.kill()
+		p.Kill()
 		for range 10 {
 			after := m.clone()
 			after.losePower(random)
@@ -219,10 +213,10 @@ func TestDiscardThatFailsSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		life(j, fourPages...)
-		begun := p.step
+		begun := len(p.trace)
 		p.failAt = begun + fail
 		err = j.Discard()
-		if p.step < p.failAt {
+		if len(p.trace) < p.failAt {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +234,8 @@ func TestDiscardThatFailsSaysSo(t *testing.T) {
 // copies are the ways in which files come to be where they were not written, as
 // far as the machine of these tests knows them: the content of one file as it
 // was earlier is put where it is now, whatever number the file gets.
-func copies(m *machine) error {
+func copies(t *testing.T, m *machine) error {
+	t.Helper()
 	for _, names := range [][]string{{oddName}, {evenName}, {oddName, evenName}} {
 		for earlier := range fourPages {
 			for _, anew := range []bool{false, true} {
@@ -259,19 +254,13 @@ func copies(m *machine) error {
 					}
 					if i == earlier {
 						for _, name := range names {
-							kept[name] = slices.Clone(after.names[name].content)
+							kept[name] = after.read(t, name)
 						}
 					}
 				}
-				p.kill()
+				p.Kill()
 				for name, content := range kept {
-					n := after.names[name]
-					if anew {
-						n = &node{inode: n.inode}
-						after.names[name] = n
-					}
-					n.content = content
-					after.touch(n)
+					after.put(t, name, content, anew)
 				}
 				got, err := found(after)
 				if err != nil {
@@ -287,14 +276,14 @@ func copies(m *machine) error {
 }
 
 func TestEarlierContentOfAFileIsNeverTaken(t *testing.T) {
-	if err := copies(newMachine()); err != nil {
+	if err := copies(t, newMachine()); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestFileSystemThatTellsWholeSecondsIsRefused(t *testing.T) {
 	m := newMachine()
-	m.coarse = true
+	m.lies.stamp = changedAt(func(at time.Time) time.Time { return at.Truncate(time.Second) })
 	j, p, err := open(m)
 	if err != nil {
 		t.Fatal(err)
@@ -308,7 +297,7 @@ func TestFileSystemThatTellsWholeSecondsIsRefused(t *testing.T) {
 	if err := j.Discard(); err != nil {
 		t.Error(err)
 	}
-	p.kill()
+	p.Kill()
 	if page, err := found(m); page != "" || err != nil {
 		t.Errorf("found %q, %v", page, err)
 	}
@@ -316,8 +305,8 @@ func TestFileSystemThatTellsWholeSecondsIsRefused(t *testing.T) {
 
 func TestMutantsCopiedFileIsCaught(t *testing.T) {
 	m := newMachine()
-	m.blind = true
-	if err := copies(m); err == nil {
+	m.lies.stamp = changedAt(func(time.Time) time.Time { return time.Unix(0, 1) })
+	if err := copies(t, m); err == nil {
 		t.Error("no copy was taken by a journal that does not look at when files changed")
 	} else {
 		t.Log(err)
@@ -345,12 +334,12 @@ func TestOneOfTwoOwnersNotices(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for at := 0; ; at++ {
 				m := newMachine()
+				m.lies.unlocked = true
 				first, p, err := open(m)
 				if err != nil {
 					t.Fatal(err)
 				}
 				life(first, fourPages...)
-				m.owner = nil
 				second, q, err := open(m)
 				if err != nil {
 					t.Fatal(err)

@@ -74,7 +74,7 @@
 //   - A suspended machine that is started twice.
 //
 // The folder has to be on a local disk whose fsync means what it says, as for the
-// file store; package localdisk says what is refused. A block device that several
+// file store; package disk says what is refused. A block device that several
 // machines mount can't be recognised.
 //
 // The folder holds no secret but the nonce of a claim. Nobody else may write it: who

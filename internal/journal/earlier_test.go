@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"cmp"
+	"errors"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/disk"
 )
 
 // Earlier is the folder of a journal that an earlier version of this program left
@@ -26,31 +29,26 @@ type Earlier struct {
 	}
 }
 
-// earlierDisk is a disk with the files of an earlier version, under their stamps.
-type earlierDisk struct {
-	*process
-	stamps map[*node]Stamp
-}
-
-func (d earlierDisk) Stamp(name string) (Stamp, error) {
-	if stamp, ok := d.stamps[d.machine.names[name]]; ok {
-		return stamp, nil
-	}
-	return d.process.Stamp(name)
-}
-
 // Open opens the journal on the machine that it was kept on.
 func (e Earlier) Open(t *testing.T) *Journal {
 	t.Helper()
-	disk := earlierDisk{&process{machine: newMachine()}, map[*node]Stamp{}}
+	m, stamps := newMachine(), map[disk.Stamp]disk.Stamp{} // the model's, and those of the earlier files
+	p := m.disk.Process()
 	var here Place
 	for _, f := range e.Files {
-		n := &node{inode: f.Inode, content: f.Base64}
-		disk.machine.names[f.Name] = n
-		disk.stamps[n] = Stamp{Device: f.Device, Inode: f.Inode, Changed: f.Changed}
+		made, err := p.Create(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := errors.Join(made.Write(f.Base64), made.Sync())
+		info, err := made.Stat()
+		if err := errors.Join(wrong, err, made.Close()); err != nil {
+			t.Fatal(err)
+		}
 		if f.Name == lockName {
 			continue
 		}
+		stamps[info.Stamp] = disk.Stamp{Device: f.Device, Inode: f.Inode, Changed: f.Changed}
 		kept, err := decode(f.Base64)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +58,8 @@ func (e Earlier) Open(t *testing.T) *Journal {
 			t.Errorf("%s is written as %q (%v), want %q", f.Name, again, err, f.Base64)
 		}
 	}
-	j, err := OpenOn(disk, "/earlier", here, false)
+	shown := func(s disk.Stamp) disk.Stamp { return cmp.Or(stamps[s], s) }
+	j, err := OpenOn(lying{p, lies{stamp: shown}, new(int)}, "/earlier", here, false)
 	if err != nil {
 		t.Fatal(err)
 	}

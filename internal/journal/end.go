@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"snowfence.example/snowfence/internal/disk"
 )
 
 // Discard implements fence.Journal. [ErrReplaced] is returned when the files are gone or
@@ -34,28 +36,28 @@ func (j *Journal) Discard() error {
 // before the second is checked. So no other process has taken the page, or will. A file
 // that is gone before it is removed may be the newer one, in the hands of another process.
 func (j *Journal) discard() error {
-	if err := j.disk.Locked(); err != nil {
+	if err := j.still(j.lock); err != nil {
 		return err
 	}
 	for parity := range j.files {
-		made, name := j.files[parity] != nil, nameOf(uint64(parity))
-		if made {
-			if err := j.mine(parity); err != nil {
+		f, name := &j.files[parity], nameOf(uint64(parity))
+		if f.File != nil {
+			if err := j.still(*f); err != nil {
 				return err
 			}
 		}
 		switch err := j.disk.Remove(name); {
-		case made && errors.Is(err, fs.ErrNotExist):
+		case f.File != nil && errors.Is(err, fs.ErrNotExist):
 			return j.replaced(name, err)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return j.wrap(err)
 		}
-		if err := j.forget(parity); err != nil {
+		if err := f.close(); err != nil {
 			return j.wrap(err)
 		}
 	}
-	j.number, j.other = 0, Stamp{}
-	return j.wrap(j.disk.Sync())
+	j.number, j.other = 0, disk.Stamp{}
+	return j.wrap(j.disk.Sync("."))
 }
 
 // closeTakes is how long Close waits for a disk that hangs.
@@ -84,17 +86,7 @@ func (j *Journal) close() error {
 		return nil
 	}
 	j.closed = true
-	return errors.Join(j.forget(0), j.forget(1), j.disk.Close())
-}
-
-// forget closes a file, if it is open.
-func (j *Journal) forget(parity int) error {
-	f := j.files[parity]
-	if f == nil {
-		return nil
-	}
-	j.files[parity] = nil
-	return f.Close()
+	return errors.Join(j.files[0].close(), j.files[1].close(), j.lock.close(), j.disk.Close())
 }
 
 // clear removes files, durably. If as is given, the first one is kept under that name, for
@@ -107,9 +99,9 @@ func (j *Journal) clear(as string, names ...string) error {
 		names = names[1:]
 	}
 	for _, name := range names {
-		if err := j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return j.wrap(err)
+		if err := j.remove(name); err != nil {
+			return err
 		}
 	}
-	return j.wrap(j.disk.Sync())
+	return j.wrap(j.disk.Sync("."))
 }

@@ -1,25 +1,12 @@
-//go:build linux || darwin
-
 package journal
 
 import (
-	"os"
-
-	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/disk"
 )
 
 // OpenAt is Open on a file system that a test makes up.
-func OpenAt(c Config, at func(string) (localdisk.System, error)) (*Journal, error) {
+func OpenAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	return openAt(c, at)
-}
-
-// unlocked is a folder whose lock keeps no one out, as flock does not where each host has
-// its own.
-type unlocked struct{ *osDisk }
-
-func (d unlocked) Lock() (err error) {
-	d.held, err = d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, fileMode)
-	return err
 }
 
 // OpenUnlocked opens a journal without its lock.
@@ -28,9 +15,9 @@ func OpenUnlocked(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openDisk(dir)
+	d, err := disk.Open(dir, true)
 	if err != nil {
 		return nil, err
 	}
-	return OpenOn(unlocked{d.(*osDisk)}, dir, here, false)
+	return OpenOn(lying{d, lies{unlocked: true}, new(int)}, dir, here, false)
 }

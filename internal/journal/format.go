@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"snowfence.example/snowfence/internal/disk"
 )
 
 // A file of the journal, numbers big-endian:
@@ -42,7 +44,7 @@ type entry struct {
 
 	// Other is the stamp of the other file, with the entry before this one, taken
 	// after that was written.
-	Other Stamp `json:"other"`
+	Other disk.Stamp `json:"other"`
 
 	// Page is the holder's page. It is empty in the first entry, which only provides a
 	// stamp for the second.

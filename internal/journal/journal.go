@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
-	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/disk"
 )
 
 // The names in the folder.
@@ -20,6 +22,10 @@ const (
 	consumedName = "consumed"
 	refusedName  = "refused"
 )
+
+// ownerSize is how long the owner's text in the lock file is. It is always the same, so
+// that an owner writes over the text of the one before.
+const ownerSize = 25
 
 // Config says where a journal is.
 type Config struct {
@@ -37,7 +43,7 @@ type Config struct {
 // Journal is a holder's journal in a folder. It is safe for concurrent use.
 type Journal struct {
 	path string
-	disk Disk
+	disk disk.Folder
 	here Place
 	far  bool // AcrossReboots
 
@@ -46,10 +52,18 @@ type Journal struct {
 	mu     sync.Mutex // guards the fields below
 	taken  bool
 	closed bool
-	failed error   // why Keep is of no more use; nil while it is
-	number uint64  // of the last entry; 0 while there are none
-	files  [2]File // by the parity of their entries
-	other  Stamp   // of the file with the last entry
+	failed error // why Keep is of no more use; nil while it is
+	lock   opened
+	number uint64     // of the last entry; 0 while there are none
+	files  [2]opened  // by the parity of their entries
+	other  disk.Stamp // of the file with the last entry
+}
+
+// opened is a file that this journal has open.
+type opened struct {
+	disk.File            // nil for none
+	name      string     // that it was opened under
+	stamp     disk.Stamp // as it was then: no other file has its number while it is open
 }
 
 // Open opens the journal in a folder and locks it until [Journal.Close], or
@@ -62,10 +76,10 @@ type Journal struct {
 //
 // [ErrNetwork] is returned for a folder that is, or may be, on a network file system.
 // [ErrUnsupported] is returned when the operating system can't carry a journal.
-func Open(c Config) (*Journal, error) { return openAt(c, localdisk.At) }
+func Open(c Config) (*Journal, error) { return openAt(c, disk.SystemAt) }
 
 // openAt opens a journal as Open does, on the file system that at says.
-func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, error) {
+func openAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("journal: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
@@ -81,26 +95,79 @@ func openAt(c Config, at func(string) (localdisk.System, error)) (*Journal, erro
 	if system.Network {
 		return nil, fmt.Errorf("%w: %s: %s", ErrNetwork, path, system.Refusal())
 	}
-	d, err := openDisk(path)
+	d, err := disk.Open(path, true)
 	if err != nil {
 		return nil, fmt.Errorf("journal: open %s: %w", path, err)
 	}
+	// A failure here is safe: if a power loss takes the folder, there is no journal.
+	_ = d.SyncAncestors()
 	return OpenOn(d, path, here, c.AcrossReboots)
 }
 
 // OpenOn is [Open] on a disk and a machine that a simulation makes up. It closes d if
 // it fails.
-func OpenOn(d Disk, path string, here Place, acrossReboots bool) (*Journal, error) {
-	if err := d.Lock(); err != nil {
-		var used *InUseError
-		if errors.As(err, &used) {
-			used.Path = path
-		} else {
-			err = fmt.Errorf("journal: lock %s: %w", path, err)
-		}
-		return nil, errors.Join(err, d.Close())
+func OpenOn(d disk.Folder, path string, here Place, acrossReboots bool) (*Journal, error) {
+	j := &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}
+	if err := j.own(); err != nil {
+		return nil, errors.Join(err, j.lock.close(), d.Close())
 	}
-	return &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}, nil
+	return j, nil
+}
+
+// own locks the folder, and writes down whose it is.
+func (j *Journal) own() error {
+	locked, err := j.tryLock()
+	if err == nil && !locked {
+		var owner []byte
+		owner, err = j.disk.Read(lockName, ownerSize)
+		return errors.Join(&InUseError{Path: j.path, Owner: strings.TrimSpace(string(owner))}, err)
+	}
+	if err == nil {
+		err = j.still(j.lock)
+	}
+	if err == nil {
+		err = j.lock.Write(fmt.Appendf(nil, "pid %-*d\n", ownerSize-len("pid \n"), os.Getpid()))
+	}
+	if err != nil {
+		return fmt.Errorf("journal: lock %s: %w", j.path, err)
+	}
+	return nil
+}
+
+// tryLock opens the lock file, or makes it, and locks it if nobody else has.
+func (j *Journal) tryLock() (bool, error) {
+	f, err := j.disk.Open(lockName)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = j.disk.Create(lockName)
+	}
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		f, err = j.disk.Open(lockName)
+	}
+	if err != nil {
+		return false, err
+	}
+	if j.lock, err = newOpened(f, lockName); err != nil {
+		return false, err
+	}
+	return f.TryLock()
+}
+
+func newOpened(f disk.File, name string) (opened, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return opened{}, errors.Join(err, f.Close())
+	}
+	return opened{f, name, info.Stamp}, nil
+}
+
+// close closes the file, if it is open.
+func (o *opened) close() error {
+	f := o.File
+	if f == nil {
+		return nil
+	}
+	o.File = nil
+	return f.Close()
 }
 
 // Take implements fence.Journal. A *[RefusedError] is returned when the page is another
@@ -156,7 +223,7 @@ func (j *Journal) take() ([]byte, error) {
 	if err := j.disk.Rename(newest, consumedName); err != nil {
 		return nil, j.wrap(err)
 	}
-	if err := j.disk.Sync(); err != nil {
+	if err := j.disk.Sync("."); err != nil {
 		return nil, j.wrap(err)
 	}
 	contentNow, err := j.disk.Read(consumedName, maxFile)
@@ -201,7 +268,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	if err != nil {
 		return e, fmt.Errorf("%s: %w", name, err)
 	}
-	now, err := j.disk.Stamp(other)
+	now, err := j.disk.Stat(other)
 	switch {
 	case e.Place.Boot != j.here.Boot && !j.far:
 		return e, errors.New("it was kept on another machine, or before this one was last started")
@@ -211,7 +278,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 		return e, errors.New("it was never complete")
 	case err != nil:
 		return e, fmt.Errorf("its other file: %w", err)
-	case !e.Other.Same(now, e.Place.Boot == j.here.Boot):
+	case !untouched(e.Other, now.Stamp, e.Place.Boot == j.here.Boot):
 		return e, errors.New("its files were copied, restored or touched since they were written")
 	}
 	if first, err := decode(before); err != nil || first.Number != e.Number-1 || first.Place != e.Place {
@@ -256,41 +323,35 @@ func (j *Journal) keep(page string) error {
 }
 
 // begin makes the two files, with the first entry.
+//
+// It returns ErrUnsupported if the file system has times of change in whole seconds, as
+// ext3, FAT and HFS+ have, and ext4 with inodes of 128 bytes. There a file that is put back
+// within a second could have its old stamp. Two times that are whole by chance cost a
+// process its journal, and nothing else.
 func (j *Journal) begin() error {
-	if err := j.disk.Locked(); err != nil {
+	if err := j.still(j.lock); err != nil {
 		return err
 	}
 	for parity := range j.files {
-		f, err := j.disk.Create(nameOf(uint64(parity)))
+		name := nameOf(uint64(parity))
+		if err := j.remove(name); err != nil {
+			return err
+		}
+		f, err := j.disk.Create(name)
 		if err != nil {
 			return j.wrap(err)
 		}
-		j.files[parity] = f
+		if j.files[parity], err = newOpened(f, name); err != nil {
+			return j.wrap(err)
+		}
 	}
-	if err := j.fine(); err != nil {
-		return err
+	if j.files[0].stamp.Changed.Nanosecond() == 0 && j.files[1].stamp.Changed.Nanosecond() == 0 {
+		return fmt.Errorf("%w: %s: its file system has times of change in whole seconds", ErrUnsupported, j.path)
 	}
 	if err := j.add(""); err != nil {
 		return err
 	}
-	return j.wrap(j.disk.Sync())
-}
-
-// fine returns ErrUnsupported if the file system has times of change in whole seconds, as
-// ext3, FAT and HFS+ have, and ext4 with inodes of 128 bytes. There a file that is put back
-// within a second could have its old stamp. Two times that are whole by chance cost a
-// process its journal, and nothing else.
-func (j *Journal) fine() error {
-	for _, f := range j.files {
-		s, err := f.Stamp()
-		if err != nil {
-			return j.wrap(err)
-		}
-		if s.Changed.Nanosecond() != 0 {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %s: its file system has times of change in whole seconds", ErrUnsupported, j.path)
+	return j.wrap(j.disk.Sync("."))
 }
 
 // add writes the next entry into the older of the two files.
@@ -307,46 +368,46 @@ func (j *Journal) add(page string) error {
 	if err := f.Sync(); err != nil {
 		return j.wrap(err)
 	}
-	if j.other, err = f.Stamp(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return j.wrap(err)
 	}
-	j.number = e.Number
+	j.number, j.other = e.Number, info.Stamp
 	return nil
 }
 
 // same returns ErrReplaced if the lock or the files are no longer in the folder.
 func (j *Journal) same() error {
-	if err := j.disk.Locked(); err != nil {
-		return err
-	}
-	for parity := range j.files {
-		if err := j.mine(parity); err != nil {
+	for _, f := range []opened{j.lock, j.files[0], j.files[1]} {
+		if err := j.still(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mine returns ErrReplaced if another file has the name of a file that was made here, or
-// none. The file is open, so no other file has its number.
-func (j *Journal) mine(parity int) error {
-	name := nameOf(uint64(parity))
-	mine, err := j.files[parity].Stamp()
-	if err != nil {
-		return j.wrap(err)
-	}
-	there, err := j.disk.Stamp(name)
+// still returns ErrReplaced if another file has the name of an opened one, or none.
+func (j *Journal) still(f opened) error {
+	there, err := j.disk.Stat(f.name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return j.wrap(err)
 	}
-	if err != nil || there.Inode != mine.Inode || there.Device != mine.Device {
-		return j.replaced(name, err)
+	if err != nil || !there.SameFile(f.stamp) {
+		return j.replaced(f.name, err)
 	}
 	return nil
 }
 
 func (j *Journal) replaced(name string, err error) error {
 	return errors.Join(fmt.Errorf("%w: %s", ErrReplaced, filepath.Join(j.path, name)), err)
+}
+
+// remove removes a file that may be there.
+func (j *Journal) remove(name string) error {
+	if err := j.disk.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return j.wrap(err)
+	}
+	return nil
 }
 
 // read returns a file's content, and whether it is there.

@@ -3,7 +3,6 @@ package journal
 import (
 	"fmt"
 	"syscall"
-	"time"
 )
 
 // thisPlace returns the machine that this process runs on. The kernel draws
@@ -19,11 +18,4 @@ func thisPlace(acrossReboots bool) (Place, error) {
 	}
 	here := Place{Boot: boot, Machine: machine}
 	return here, here.Check(acrossReboots)
-}
-
-func device(stat *syscall.Stat_t) uint64 { return uint64(stat.Dev) }
-
-// changed is the file system's own time of a file's last change.
-func changed(stat *syscall.Stat_t) time.Time {
-	return time.Unix(stat.Ctimespec.Unix()).UTC()
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
-	"time"
 )
 
 // thisPlace returns the machine that this process runs on. The boot id is drawn
@@ -22,13 +20,4 @@ func thisPlace(acrossReboots bool) (Place, error) {
 	}
 	here := Place{Boot: strings.TrimSpace(string(boot)), Machine: strings.TrimSpace(string(machine))}
 	return here, here.Check(acrossReboots)
-}
-
-func device(stat *syscall.Stat_t) uint64 {
-	return uint64(stat.Dev) //nolint:unconvert // it has 32 bits on some machines
-}
-
-// changed is the file system's own time of a file's last change.
-func changed(stat *syscall.Stat_t) time.Time {
-	return time.Unix(stat.Ctim.Unix()).UTC()
 }

@@ -17,8 +17,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/journal"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/filestore"
@@ -154,11 +154,11 @@ func TestKilledProcessGoesOnWithItsTermThoughTheStoreIsAway(t *testing.T) {
 
 func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
-	at := func(path string) (localdisk.System, error) {
+	at := func(path string) (disk.System, error) {
 		if path != dir {
 			t.Errorf("looked at %s", path)
 		}
-		return localdisk.System{Name: "NFS", Network: true}, nil
+		return disk.System{Name: "NFS", Network: true}, nil
 	}
 	if _, err := journal.OpenAt(journal.Config{Dir: dir}, at); !errors.Is(err, journal.ErrNetwork) || !strings.Contains(err.Error(), "NFS") {
 		t.Errorf("the error is %v", err)

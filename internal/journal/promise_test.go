@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -19,7 +20,7 @@ func TestKeptPageOutlivesALossOfPower(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept, _ := life(j, fourPages[:n+1]...)
-		p.kill()
+		p.Kill()
 		for range 20 {
 			after := m.clone()
 			after.losePower(random)
@@ -41,7 +42,7 @@ func TestDiscardedJournalIsAsGoodAsEmpty(t *testing.T) {
 		if err := j.Discard(); err != nil {
 			t.Fatal(err)
 		}
-		p.kill()
+		p.Kill()
 		if j, _, err = open(m); err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +71,7 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			life(first, test.pages...)
-			delete(m.names, lockName)
-			m.owner = nil
+			m.remove(t, lockName)
 			second, p, err := open(m)
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 			if err := test.do(first); !errors.Is(err, ErrReplaced) {
 				t.Errorf("it returned %v", err)
 			}
-			p.kill()
+			p.Kill()
 			if got, err := found(m); err != nil || got != "the second's" {
 				t.Errorf("found %q, %v", got, err)
 			}
@@ -97,14 +97,13 @@ func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		life(j, fourPages...)
-		copied := *m.names[name]
-		copied.inode = 1000
-		m.names[name] = &copied
+		copied := m.read(t, name)
+		m.put(t, name, copied, true)
 		if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
 			t.Errorf("%s was replaced, and keep returned %v", name, err)
 		}
 		for range 2 {
-			if err := j.Discard(); !errors.Is(err, ErrReplaced) || m.names[name] != &copied {
+			if err := j.Discard(); !errors.Is(err, ErrReplaced) || !bytes.Equal(m.read(t, name), copied) {
 				t.Errorf("%s was replaced, and discard returned %v", name, err)
 			}
 		}

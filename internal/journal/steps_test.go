@@ -58,12 +58,12 @@ func TestTwoOwnersAtEveryStepNeverBothSucceed(t *testing.T) {
 				both, won, lost := 0, 0, 0
 				count := schedules(func(first func() bool) {
 					m := newMachine()
+					m.lies.unlocked = true
 					j, p, err := open(m)
 					if err != nil {
 						t.Fatal(err)
 					}
 					life(j, fourPages[:n]...)
-					m.owner = nil
 					k, q, err := open(m)
 					if err != nil {
 						t.Fatal(err)

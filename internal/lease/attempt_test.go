@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -222,6 +223,19 @@ func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
 				t.Error("nothing is reported")
 			}
 		})
+	}
+}
+
+// TestTermIsRevokedBeforeItsLossIsReported looks at the order of requests: no id of a term comes after the report of its
+// loss, because a revoked generator issues none.
+func TestTermIsRevokedBeforeItsLossIsReported(t *testing.T) {
+	s := newScript(t)
+	s.claim()
+	s.do(ClockLost{Stepped: true})
+	revoked := slices.IndexFunc(s.out, func(r Request) bool { _, ok := r.(Revoke); return ok })
+	lost := slices.IndexFunc(s.out, func(r Request) bool { report, ok := r.(Report); return ok && report.What == Lost })
+	if revoked < 0 || lost < revoked {
+		t.Errorf("it asks for %+v", s.out)
 	}
 }
 

@@ -47,15 +47,15 @@ var table = []mutant{
 	{
 		name: "journal: a page is discarded, and the folder is not synced",
 		file: discard,
-		old:  "Stamp{}\n\treturn j.wrap(j.disk.Sync())\n",
+		old:  "Stamp{}\n\treturn j.wrap(j.disk.Sync(\".\"))\n",
 		new:  "Stamp{}\n\treturn nil\n",
 		test: "TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone",
 	},
 	{
 		name: "journal: a page that somebody else took is discarded with success",
 		file: discard,
-		old:  "if err := j.mine(parity); err != nil {\n",
-		new:  "if err := j.mine(parity); err != nil && !errors.Is(err, ErrReplaced) {\n",
+		old:  "if err := j.still(*f); err != nil {\n",
+		new:  "if err := j.still(*f); err != nil && !errors.Is(err, ErrReplaced) {\n",
 		test: "TestTwoHoldersOfOneJournalShareNoID",
 	},
 	{
@@ -335,5 +335,34 @@ var table = []mutant{
 		new:  "case p == nil || p.Store == name || p.Store == \"\":",
 		in:   "internal/journal",
 		test: "TestJournalOfAnEarlierVersionIsReadAndCostsNoStart",
+	},
+	{
+		name: "lease: the loss of a term is reported before its generator is revoked",
+		file: "internal/lease/end.go",
+		old:  "x.out = append(x.out, Revoke{Cause: cause},\n\t\t\tReport{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})",
+		new:  "x.out = append(x.out,\n\t\t\tReport{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term}, Revoke{Cause: cause})",
+		test: "TestTermIsRevokedBeforeItsLossIsReported",
+	},
+	{
+		name: "drive: a new call does not end the call before it",
+		file: "internal/lease/drive/line.go",
+		old:  "\tl.Drop()\n\tctx, cancel",
+		new:  "\tctx, cancel",
+		test: "TestNewCallEndsTheCallBeforeIt",
+	},
+	{
+		name: "drive: a request to a journal does not wait for the request before it",
+		file: "internal/lease/drive/disk.go",
+		old:  "\t\t<-previous\n\t\tevent",
+		new:  "\t\tevent",
+		in:   "fence",
+		test: "TestJournalIsAskedForOneThingAtATime",
+	},
+	{
+		name: "fence: a new term or window wakes no waiting call",
+		file: "fence/status.go",
+		old:  "\t\tclose(l.changed)\n",
+		new:  "",
+		test: "TestHolderThatWasStoppedPastItsWindowIssuesUnderANewTermOnly",
 	},
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,13 +13,13 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// disk is a node's disk as far as the journal goes: package journal itself, on a folder
-// that is made up. A call of it takes a while, in which the process may die; then any
-// part of it is done. What befalls the folder is in papers.go.
-type disk struct {
+// nodeDisk is a node's disk as far as the journal goes: package journal itself, on a folder
+// of a disk that is made up. A call of it takes a while, in which the process may die; then any
+// part of it is done. The folder as that process has it is in hand.go.
+type nodeDisk struct {
 	n      *node
 	rng    *rand.Rand
-	papers *papers
+	volume *volume
 	copy   map[string][]byte // what somebody copied at some time
 
 	// Of the present process:
@@ -31,29 +30,29 @@ type disk struct {
 }
 
 // fails is true as often as the plan's disks fail, or several times as often.
-func (d *disk) fails(times int) bool {
+func (d *nodeDisk) fails(times int) bool {
 	p := d.n.w.plan.Weather.Disk
 	return !d.n.w.quiet && p > 0 && d.rng.IntN(1000) < p*times
 }
 
 // take consumes the page for a process that starts. A disk that can't is of no use to it.
-func (d *disk) take() (page *stored.Page, usable bool) {
+func (d *nodeDisk) take() (page *stored.Page, usable bool) {
 	n, w := d.n, d.n.w
-	d.hand, d.calls, d.free = d.papers.hand(d.rng, w.bugs.disk), nil, 0
-	if d.fails(2) {
-		d.hand.fails = 1 + d.rng.IntN(6)
-	}
-	j, err := journal.OpenOn(d.hand, n.host, journal.Place{Boot: fmt.Sprint(d.papers.boot), Machine: d.papers.machine}, true)
+	d.hand, d.calls, d.free = d.volume.hand(d.rng, w.bugs.disk), nil, 0
+	j, err := journal.OpenOn(d.hand, n.host, journal.Place{Boot: fmt.Sprint(d.volume.boot), Machine: d.volume.machine}, true)
 	if err != nil {
 		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false
 	}
 	d.journal = j
-	names, durable := maps.Clone(d.papers.names), maps.Clone(d.papers.durable)
+	if d.fails(2) {
+		d.hand.fails = 1 + d.rng.IntN(6)
+	}
+	before := d.volume.Clone(d.volume.Pick)
 	text, err := j.Take()
 	d.hand.fails = 0
 	if w.bugs.disk == consumesLate {
-		d.papers.names, d.papers.durable = names, durable
+		*d.volume.Disk = *before
 	}
 	switch {
 	case errors.Is(err, stored.ErrJournalRefused):
@@ -78,33 +77,36 @@ func (d *disk) take() (page *stored.Page, usable bool) {
 }
 
 // somebodyMeddles copies the files, even while a process writes them, or removes one.
-func (d *disk) somebodyMeddles() {
+func (d *nodeDisk) somebodyMeddles() {
 	w := d.n.w
 	if w.quiet || w.plan.Weather.Disk == 0 {
 		return
 	}
-	d.copy = make(map[string][]byte)
-	for name, f := range d.papers.names { // order does not matter
-		d.copy[name] = bytes.Clone(f.content)
+	files, err := d.volume.files()
+	if err != nil {
+		w.breaks("harness", "%s: %v", d.n.host, err)
 	}
-	if names := slices.Sorted(maps.Keys(d.papers.names)); len(names) > 0 && d.rng.IntN(1000) < 8 {
+	d.copy = files
+	if names := slices.Sorted(maps.Keys(files)); len(names) > 0 && d.rng.IntN(1000) < 8 {
 		name := names[d.rng.IntN(len(names))]
 		w.struck(PageRemoved, d.n.index, "somebody removes %q of %s", name, d.n.host)
-		delete(d.papers.names, name)
+		if err := d.volume.Process().Remove(name); err != nil {
+			w.breaks("harness", "%s: %v", d.n.host, err)
+		}
 	}
 	w.agenda.After(upTo(d.rng, 20*w.plan.beat()), d.somebodyMeddles)
 }
 
 // crash is what becomes of the disk when the process or the machine dies.
 // Somebody may restore an earlier copy then, whole or in part.
-func (d *disk) crash(power bool) {
+func (d *nodeDisk) crash(power bool) {
 	w := d.n.w
 	if len(d.calls) > 0 && chance(d.rng, 50) {
 		d.hand.dies = 1 + d.rng.IntN(12)
 		d.calls[0]()
 	}
 	d.leave()
-	if power && d.papers.losePower(d.rng) {
+	if power && d.volume.losePower(d.rng) {
 		w.struck(PageLost, d.n.index, "%s loses what was not synced", d.n.host)
 	}
 	if len(d.copy) == 0 || w.quiet || !chance(d.rng, 30) {
@@ -114,22 +116,23 @@ func (d *disk) crash(power bool) {
 	all := chance(d.rng, 50)
 	for _, name := range slices.Sorted(maps.Keys(d.copy)) {
 		if all || chance(d.rng, 50) {
-			d.papers.add(name, d.copy[name]).sync()
+			if err := d.volume.put(name, d.copy[name]); err != nil {
+				w.breaks("harness", "%s: %v", d.n.host, err)
+			}
 		}
 	}
-	d.papers.durable = maps.Clone(d.papers.names)
 }
 
 // leave is the end of the process.
-func (d *disk) leave() {
+func (d *nodeDisk) leave() {
 	if d.journal != nil {
-		_ = d.hand.Close()
+		d.hand.Kill()
 	}
 	d.calls = nil
 }
 
 // keep writes a page: it may be seen before it is durable, and the process hears of it later still.
-func (d *disk) keep(r lease.Keep) {
+func (d *nodeDisk) keep(r lease.Keep) {
 	n, w := d.n, d.n.w
 	takes, fails := upTo(d.rng, w.plan.latency()), d.fails(1)
 	if !fails && d.fails(1) {
@@ -153,7 +156,7 @@ func (d *disk) keep(r lease.Keep) {
 
 // fail lets the next call fail, most often with an fsync and most often not alone. Many
 // a machine whose disk fails is switched off soon.
-func (d *disk) fail() {
+func (d *nodeDisk) fail() {
 	if chance(d.rng, 60) {
 		d.hand.failsSync = true
 	} else {
@@ -171,7 +174,7 @@ func (d *disk) fail() {
 }
 
 // discard removes the page.
-func (d *disk) discard(r lease.Discard) {
+func (d *nodeDisk) discard(r lease.Discard) {
 	n, w := d.n, d.n.w
 	fails := d.fails(4)
 	d.call(upTo(d.rng, w.plan.latency()), discarding, r.ID, func() error {
@@ -188,14 +191,14 @@ func (d *disk) discard(r lease.Discard) {
 
 // call lets the journal of the present process carry out a request, after what it does
 // already, and also while that is stopped, but not after its end.
-func (d *disk) call(takes time.Duration, what diskCall, id uint64, do func() error) {
+func (d *nodeDisk) call(takes time.Duration, what diskCall, id uint64, do func() error) {
 	n, w := d.n, d.n.w
 	d.free = max(d.free, w.agenda.Now()) + takes
 	in, process := d.free-w.agenda.Now(), n.process
 	var err error
 	act := func() {
 		d.hand.doing = what
-		if err = do(); err != nil && !d.hand.dead {
+		if err = do(); err != nil && !d.hand.Dead() {
 			w.struck(DiskFailed, n.index, "%s can't %s its page: %v", n.host, what, err)
 		}
 		d.hand.fails, d.hand.failsSync = 0, false

@@ -52,7 +52,7 @@
 // # Where to read
 //
 // A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. What runs it is world.go,
-// on an [Agenda], with machines (node.go, clock.go, disk.go, papers.go), the way to the
+// on an [Agenda], with machines (node.go, clock.go, disk.go, hand.go), the way to the
 // stores (network.go) and the stores (server.go, forget.go); trouble.go lets the
 // faults strike. On a machine runs an [Allocator]: ours is holder.go, and intake.go and
 // supply.go judge it; caller.go makes the calls for ids. The ids come to ledger.go, and

@@ -19,7 +19,7 @@ type node struct {
 	host    string
 	clock   *clock
 	server  *server
-	disk    disk
+	disk    nodeDisk
 	net     *rand.Rand // decides what befalls its messages
 	rng     *rand.Rand // and everything else
 	nonces  *rand.Rand // what its processes draw
@@ -61,9 +61,10 @@ func newNode(w *world, index int) *node {
 	if w.plan.Split {
 		n.server = w.servers[index%w.plan.Datacenters]
 	}
-	n.disk = disk{n: n, rng: w.source(1003 + 8*index), papers: newPapers(n.host)}
+	rng := w.source(1003 + 8*index)
+	n.disk = nodeDisk{n: n, rng: rng, volume: newVolume(rng, n.host)}
 	if w.plan.Shared && index%2 == 1 && index < w.plan.Nodes {
-		n.disk.papers = w.nodes[index-1].disk.papers
+		n.disk.volume = w.nodes[index-1].disk.volume
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package filestore
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -24,20 +23,6 @@ func directed(t *testing.T, schedule func(w *world)) {
 	}
 }
 
-// before lets the process go on until it stands before a step of that name.
-func (a *actor) before(name string) {
-	for {
-		step, ok := a.next()
-		if !ok {
-			a.world.fatalf("%s ends before it comes to %s", a.name, name)
-		}
-		a.world.trace = append(a.world.trace, fmt.Sprintf("%s stands before %s", a.name, step))
-		if step == name {
-			return
-		}
-	}
-}
-
 // TestSwapsWithinAListingOutliveALossOfPower makes one swap while a reader lists the folder,
 // and half of another one. The listing may miss the version before, whose file is there.
 func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
@@ -46,8 +31,7 @@ func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
 		reader.before("listed")
 		w.start("writer 1", w.disk, swaps(1)).finish()
 		writer := w.start("writer 2", w.disk, swaps(1))
-		writer.before("rename")
-		writer.before("sync folder")
+		writer.before("rename", "sync folder")
 		reader.finish()
 		w.cut(w.disk, 1)
 		writer.stop()
@@ -60,13 +44,11 @@ func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
 func TestSwapAfterALossOfPowerOutlivesAnotherOne(t *testing.T) {
 	directed(t, func(w *world) {
 		writer := w.start("writer 1", w.disk, swaps(1))
-		writer.before("rename")
-		writer.before("sync folder")
+		writer.before("rename", "sync folder")
 		writer.stop()
 		w.disk.LosePower(w.pick)
 		writer = w.start("writer 2", w.disk, swaps(1))
-		writer.before("rename")
-		writer.before("sync folder")
+		writer.before("rename", "sync folder")
 		w.start("reader", w.disk, reads(1)).finish()
 		w.cut(w.disk, 1)
 		writer.stop()

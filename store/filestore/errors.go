@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 
 	"snowfence.example/snowfence/store"
@@ -46,7 +47,7 @@ var (
 // A FileError says what is wrong with a file or a folder.
 type FileError struct {
 	Path   string // of the file or folder
-	Err    error  // one of this package's errors, or store.ErrNoStore
+	Err    error  // one of this package's errors, store.ErrNoStore, or a context's
 	Detail string // what was found, and what was expected
 }
 
@@ -68,4 +69,56 @@ func (e *FileError) Unwrap() []error {
 		return []error{e.Err, fs.ErrNotExist}
 	}
 	return []error{e.Err}
+}
+
+// Within the package an error of the disk is as it came, and the path in a *FileError is
+// relative to the store's folder. Only explain completes them, once, for callers.
+
+func foreign(path, detail string, args ...any) error {
+	return &FileError{Path: path, Err: ErrForeign, Detail: fmt.Sprintf(detail, args...)}
+}
+
+func damaged(path, detail string, args ...any) error {
+	return &FileError{Path: path, Err: ErrDamaged, Detail: fmt.Sprintf(detail, args...)}
+}
+
+func newer(path string, n, known int) error {
+	return &FileError{Path: path, Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, known)}
+}
+
+// needed is err, but damage where something is missing that must be there.
+func needed(err error, path string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return damaged(path, "it is missing")
+	}
+	return err
+}
+
+// unlessGone is err, but nil for a file that is gone: then there is nothing to do, or to do
+// again.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// explain says which store an error is about.
+func (s *Store) explain(err error) error {
+	var f *FileError
+	switch {
+	case errors.As(err, &f):
+		f.Path = filepath.Join(s.path, filepath.FromSlash(f.Path))
+	case err != nil && !errors.Is(err, ErrFailed) && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound):
+		return fmt.Errorf("filestore: in %s: %w", s.path, err)
+	}
+	return err
+}
+
+// fail ends the use of the store for good, and returns the error that every
+// later call returns. The first cause is the one that counts.
+func (s *Store) fail(cause error) error {
+	err := fmt.Errorf("%w: %s: %w", ErrFailed, s.path, cause)
+	s.broken.CompareAndSwap(nil, &err)
+	return *s.broken.Load()
 }

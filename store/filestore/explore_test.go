@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	runs = flag.Int("filestore.runs", 3000, "schedules of processes on the model disk, for each state that they begin in")
+	runs = flag.Int("filestore.runs", 2000, "schedules of processes on the model disk, for each state that they begin in")
 	from = flag.Uint64("filestore.from", 0, "the first schedule's seed")
 )
 
@@ -109,19 +109,35 @@ func (w *world) start(name string, d *modeldisk.Disk, script func(a *actor)) *ac
 	return a
 }
 
-// step makes one step and reports whether there was one.
-func (a *actor) step() bool {
-	step, ok := a.next()
+// step makes one step and returns the name of the next one, and false if there is none.
+func (a *actor) step() (next string, ok bool) {
+	next, ok = a.next()
 	if ok {
-		a.world.trace = append(a.world.trace, a.name+" "+step)
+		a.world.trace = append(a.world.trace, a.name+" stands before "+next)
 	}
-	return ok
+	return next, ok
+}
+
+// before lets the process go on until it stands before the first of these steps, then
+// before the second, and so on. It reports whether it came there.
+func (a *actor) before(steps ...string) bool {
+	for len(steps) > 0 {
+		next, ok := a.step()
+		if !ok {
+			return false
+		}
+		if next == steps[0] {
+			steps = steps[1:]
+		}
+	}
+	return true
 }
 
 // finish lets the process go on alone, until it ends.
 func (a *actor) finish() {
-	for a.alone = 1; a.step(); a.alone++ {
-		if a.alone > aloneSteps {
+	a.alone = 0
+	for _, ok := a.step(); ok; _, ok = a.step() {
+		if a.alone++; a.alone > aloneSteps {
 			a.world.fatalf("%s takes more than %d steps though it is alone", a.name, aloneSteps)
 		}
 	}
@@ -167,7 +183,7 @@ func (a *actor) swap() bool {
 		return ok
 	}
 	w := a.world
-	letter := string(rune('a' + w.letters))
+	letter := string(rune('B' + w.letters))
 	w.letters++
 	value := string(e.Value) + letter
 	a.alone = 0
@@ -286,7 +302,7 @@ func (w *world) run() {
 			a.stop()
 		}
 	}()
-	faults := w.pick(3) // of one kind or none
+	bursts, faults := w.pick(3), w.pick(3) // faults are of one kind or none
 	sticky := []int{2, 4, 16}[w.pick(3)]
 	live := slices.Clone(actors)
 	for cuts, current := w.pick(4), 0; len(live) > 0; {
@@ -308,12 +324,30 @@ func (w *world) run() {
 			}
 		}
 		before := w.known
-		if !a.step() {
-			live = slices.Delete(live, current, current+1)
+		next, ok := a.step()
+		if ok && next == "listed" && bursts > 0 && w.pick(4) == 0 {
+			bursts--
+			last := w.burst()
+			actors, live = append(actors, last), append(live, last)
+			for n := w.pick(8); ok && n > 0; n-- {
+				_, ok = a.step()
+			}
 		}
-		// The power fails now and then, and above all when something has become known.
-		if w.known != before && w.pick(3) > 0 || cuts > 0 && w.pick(10) == 0 {
+		if !ok {
+			live = slices.Delete(live, current, current+1)
+		} else if other := w.pick(len(live)); next == "sync folder" && other != current && w.pick(2) == 0 {
+			// Another one goes on until its change is not durable either.
+			if !live[other].before("rename", "sync folder") {
+				live = slices.Delete(live, other, other+1)
+			}
+		}
+		// The power fails now and then, and above all when something has become known or a
+		// change of the folder is not yet durable.
+		random := cuts > 0 && w.pick(10) == 0
+		if random {
 			cuts--
+		}
+		if random || w.known != before && w.pick(3) > 0 || next == "sync folder" && w.pick(4) == 0 {
 			w.cut(w.disk, 1+w.pick(2))
 		}
 		if w.pick(200) == 0 {
@@ -324,6 +358,15 @@ func (w *world) run() {
 		a.finish()
 	}
 	w.anew(w.disk)
+}
+
+// burst lets one process swap while another one lists the folder, and one more that it
+// returns, which stands before the sync of the folder or has ended.
+func (w *world) burst() *actor {
+	w.start("one in a hurry", w.disk, swaps(1)).finish()
+	last := w.start("another one in a hurry", w.disk, swaps(1))
+	last.before("rename", "sync folder")
+	return last
 }
 
 // cut lets the power fail on a copy of the disk. A process that comes then reads, and may
@@ -339,7 +382,12 @@ func (w *world) cut(d *modeldisk.Disk, times int) {
 			a.swap()
 		}
 	})
-	for end := w.pick(40); end > 0 && a.step(); end-- {
+	if w.pick(3) == 0 {
+		a.before("rename", "sync folder")
+	} else {
+		for end, ok := w.pick(40), true; ok && end > 0; end-- {
+			_, ok = a.step()
+		}
 	}
 	if times > 1 {
 		w.start("one beside it", d, reads(1)).finish()

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -50,29 +49,31 @@ func encodeRegister(key string, version storeclient.Token, value []byte) []byte 
 	return append(b, sum[:]...)
 }
 
-// decodeRegister reads the content of a version. Its error is a *FileError
-// without a path. The value is a part of b.
-func decodeRegister(b []byte) (store.Entry, error) {
+// decodeRegister reads the content of a version, which was found at path. Its error is a
+// *FileError. The value is a part of b.
+func decodeRegister(path string, b []byte) (store.Entry, error) {
 	switch {
+	case len(b) > maxFile:
+		return store.Entry{}, foreign(path, "it is longer than any register")
 	case !bytes.HasPrefix(b, []byte(magic)) && !strings.HasPrefix(magic, string(b)):
-		return store.Entry{}, &FileError{Err: ErrForeign, Detail: "it does not begin as a register does"}
+		return store.Entry{}, foreign(path, "it does not begin as a register does")
 	case len(b) < headerSize:
-		return store.Entry{}, damaged("%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
+		return store.Entry{}, damaged(path, "%d bytes, a register has at least %d", len(b), headerSize+1+sumSize)
 	case b[len(magic)] > format:
-		return store.Entry{}, newer(int(b[len(magic)]), format)
+		return store.Entry{}, newer(path, int(b[len(magic)]), format)
 	case b[len(magic)] < format:
-		return store.Entry{}, damaged("format %d, the first is %d", b[len(magic)], format)
+		return store.Entry{}, damaged(path, "format %d, the first is %d", b[len(magic)], format)
 	}
 	var version storeclient.Token
 	copy(version[:], b[len(magic)+1:])
 	keySize := int(b[24])
 	valueSize := int(binary.BigEndian.Uint16(b[25:]))
 	if size := headerSize + keySize + valueSize + sumSize; len(b) != size {
-		return store.Entry{}, damaged("%d bytes, its header says %d", len(b), size)
+		return store.Entry{}, damaged(path, "%d bytes, its header says %d", len(b), size)
 	}
 	content, sum := b[:len(b)-sumSize], b[len(b)-sumSize:]
 	if want := sha256.Sum256(content); !bytes.Equal(sum, want[:]) {
-		return store.Entry{}, damaged("its checksum does not match")
+		return store.Entry{}, damaged(path, "its checksum does not match")
 	}
 	e := store.Entry{
 		Key:     string(content[headerSize : headerSize+keySize]),
@@ -80,17 +81,9 @@ func decodeRegister(b []byte) (store.Entry, error) {
 		Version: store.Version(version.String()),
 	}
 	if err := cmp.Or(store.ValidateKey(e.Key), store.ValidateValue(e.Value)); err != nil {
-		return store.Entry{}, damaged("%v", err)
+		return store.Entry{}, damaged(path, "%v", err)
 	}
 	return e, nil
-}
-
-func damaged(detail string, args ...any) *FileError {
-	return &FileError{Err: ErrDamaged, Detail: fmt.Sprintf(detail, args...)}
-}
-
-func newer(n, known int) *FileError {
-	return &FileError{Err: ErrNewer, Detail: fmt.Sprintf("format %d, the newest known is %d", n, known)}
 }
 
 // The marker file makes a folder a store. It is written last when a store is
@@ -108,8 +101,7 @@ const (
 // marker returns the marker of a format.
 func marker(format int) string { return markerHead + strconv.Itoa(format) + markerBody }
 
-// parseMarker returns the format that a marker names. Its error is a *FileError
-// without a path. The marker is constant, so it needs no checksum.
+// parseMarker returns the format that a marker names. Its error is a *FileError. The marker is constant, so it needs no checksum.
 func parseMarker(b []byte) (int, error) {
 	for n := 1; n <= markerFormat; n++ {
 		if string(b) == marker(n) {
@@ -119,12 +111,12 @@ func parseMarker(b []byte) (int, error) {
 	if rest, ok := strings.CutPrefix(string(b), markerHead); ok {
 		number, _, _ := strings.Cut(rest, "\n")
 		if n, err := strconv.Atoi(number); err == nil && n > markerFormat {
-			return 0, newer(n, markerFormat)
+			return 0, newer(markerName, n, markerFormat)
 		}
-		return 0, damaged("it is not as it was written")
+		return 0, damaged(markerName, "it is not as it was written")
 	}
 	if strings.HasPrefix(markerHead, string(b)) {
-		return 0, damaged("%d bytes, it has %d", len(b), len(marker(markerFormat)))
+		return 0, damaged(markerName, "%d bytes, it has %d", len(b), len(marker(markerFormat)))
 	}
-	return 0, &FileError{Err: ErrForeign, Detail: "it does not begin as a store's does"}
+	return 0, foreign(markerName, "it does not begin as a store's does")
 }

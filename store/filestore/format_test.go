@@ -20,7 +20,7 @@ func FuzzDecodeRegister(f *testing.F) {
 	f.Add(encodeRegister("KEY", storeclient.Token{}, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
-		e, err := decodeRegister(b)
+		e, err := decodeRegister("", b)
 		if !bytes.Equal(b, before) {
 			t.Fatal("decoding changes the file's bytes")
 		}

@@ -3,7 +3,6 @@ package filestore
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"path"
 	"strings"
 
@@ -80,7 +79,7 @@ func isUnfinished(name, key string) bool {
 }
 
 // keyAt returns the key of the register with the given file name in shard s, and no key
-// where the name can't be that of a register. Its error is a *FileError without a path.
+// where the name can't be that of a register. Its error is a *FileError.
 func keyAt(s shard, name string) (string, error) {
 	base, ok := strings.CutSuffix(name, registerSuffix)
 	if !ok {
@@ -91,10 +90,10 @@ func keyAt(s shard, name string) (string, error) {
 	}
 	key := strings.ReplaceAll(base, "+", "/")
 	if err := store.ValidateKey(key); err != nil {
-		return "", &FileError{Err: ErrForeign, Detail: "its name is not that of a register"}
+		return "", foreign(s.folder()+"/"+name, "its name is not that of a register")
 	}
 	if right := shardOf(key); right != s {
-		return "", &FileError{Err: ErrForeign, Detail: fmt.Sprintf("a register of this name belongs into %s", right.folder())}
+		return "", foreign(s.folder()+"/"+name, "a register of this name belongs into %s", right.folder())
 	}
 	return key, nil
 }

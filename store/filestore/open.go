@@ -12,7 +12,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
@@ -96,10 +95,10 @@ func (c Config) Name() string {
 //
 // Any number of processes may open one folder, and a process may open it more
 // than once.
-func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, localdisk.At) }
+func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, disk.SystemAt) }
 
 // openAt opens a store as Open does, on the file system that at says.
-func openAt(ctx context.Context, c Config, at func(string) (localdisk.System, error)) (*Store, error) {
+func openAt(ctx context.Context, c Config, at func(string) (disk.System, error)) (*Store, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("filestore: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
@@ -148,7 +147,7 @@ func openOn(ctx context.Context, d disk.Folder, path string, c Config) (*Store, 
 		err = s.syncFolder(".")
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(s.explain(err), s.Close())
 	}
 	s.named = Config{Dir: path}.Name()
 	return s, nil
@@ -165,7 +164,7 @@ func (s *Store) inspect(existing bool) (format int, err error) {
 	case format > 0 || err != nil:
 		return format, err
 	case foreign == nil && existing:
-		return 0, noStore(s.path)
+		return 0, noStore("")
 	}
 	return 0, foreign
 }
@@ -183,10 +182,9 @@ func (s *Store) findMarker() (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, s.wrap(err)
+		return 0, err
 	}
-	format, err := parseMarker(content)
-	return format, s.name(err, markerName)
+	return parseMarker(content)
 }
 
 // checkForeign returns a *FileError if a folder without a marker holds anything that a
@@ -195,7 +193,7 @@ func (s *Store) findMarker() (int, error) {
 func (s *Store) checkForeign() error {
 	names, err := s.disk.Names(".")
 	if err != nil {
-		return s.wrap(err)
+		return err
 	}
 	begun := false
 	for _, name := range names {
@@ -204,7 +202,7 @@ func (s *Store) checkForeign() error {
 			begun = true
 		case name == lockName, name == ignoredName, isMarkerCopy(name), strings.HasPrefix(name, lockName+unfinished):
 		default:
-			return &FileError{Path: s.path, Err: ErrForeign, Detail: fmt.Sprintf("it is not empty, it holds %q", name)}
+			return foreign("", "it is not empty, it holds %q", name)
 		}
 	}
 	if !begun {
@@ -212,17 +210,17 @@ func (s *Store) checkForeign() error {
 	}
 	folders, err := s.disk.Names(registersName)
 	if err != nil {
-		return s.wrap(err)
+		return err
 	}
 	for _, folder := range folders {
 		folder = registersName + "/" + folder
 		inside, err := s.disk.Names(folder)
 		if err != nil {
-			return s.wrap(err)
+			return err
 		}
 		for _, name := range inside {
 			if strings.HasSuffix(name, registerSuffix) || strings.HasSuffix(name, earlierSuffix) {
-				return s.damage(markerName, fmt.Sprintf("it is missing, yet there are registers: %s", s.at(folder+"/"+name)))
+				return damaged(markerName, "it is missing, yet there are registers: %s", folder+"/"+name)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"strings"
 	"time"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 // Waits between two tries for the lock of a process of an earlier version. Not waiting
@@ -45,7 +47,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		}
 	}
 	if err := s.disk.SyncAncestors(); err != nil {
-		return s.wrap(fmt.Errorf("sync the folders above: %w", err))
+		return fmt.Errorf("sync the folders above: %w", err)
 	}
 	return s.putMarker()
 }
@@ -60,7 +62,7 @@ func (s *Store) shutOut(ctx context.Context) error {
 			return nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return s.wrap(err)
+			return err
 		}
 		if done, err := s.replaceLock(); done || err != nil {
 			return err
@@ -70,7 +72,7 @@ func (s *Store) shutOut(ctx context.Context) error {
 		case <-expired:
 		case <-ctx.Done():
 			stop()
-			return fmt.Errorf("filestore: %s: a process of an earlier version holds this lock; end that process: %w", s.at(lockName), ctx.Err())
+			return &FileError{Path: lockName, Err: ctx.Err(), Detail: "a process of an earlier version holds this lock; end that process"}
 		}
 	}
 }
@@ -80,35 +82,35 @@ func (s *Store) shutOut(ctx context.Context) error {
 func (s *Store) replaceLock() (done bool, err error) {
 	there, err := s.disk.Stat(lockName)
 	if err != nil || there.Link {
-		return there.Link, s.unlessGone(err)
+		return there.Link, unlessGone(err)
 	}
 	f, err := s.disk.Open(lockName)
 	if err != nil {
 		if again, statErr := s.disk.Stat(lockName); statErr == nil && again.Link {
 			return true, nil
 		}
-		return false, s.unlessGone(err)
+		return false, unlessGone(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	locked, err := f.TryLock()
 	if err != nil || !locked {
-		return false, s.wrap(err)
+		return false, err
 	}
 	mine, err := f.Stat()
 	if err != nil {
-		return false, s.wrap(err)
+		return false, err
 	}
 	if there, err = s.disk.Stat(lockName); err != nil || there.Link || !there.SameFile(mine.Stamp) {
-		return there.Link, s.unlessGone(err)
+		return there.Link, unlessGone(err)
 	}
 	link := lockName + unfinished
-	if err := s.unlessGone(s.disk.Remove(link)); err != nil {
+	if err := unlessGone(s.disk.Remove(link)); err != nil {
 		return false, err
 	}
 	if err := s.disk.Symlink(registersName, link); err != nil {
-		return false, s.wrap(err)
+		return false, err
 	}
-	err = s.wrap(s.disk.Rename(link, lockName))
+	err = s.disk.Rename(link, lockName)
 	return err == nil, err
 }
 
@@ -127,7 +129,7 @@ func (s *Store) makeFolders() error {
 	}
 	for _, folder := range folders {
 		if err := s.disk.Mkdir(folder); err != nil && !errors.Is(err, fs.ErrExist) {
-			return s.wrap(err)
+			return err
 		}
 	}
 	return nil
@@ -138,7 +140,7 @@ func (s *Store) makeFolders() error {
 func (s *Store) settleShards() error {
 	for i := range shards {
 		folder := shardAt(i).folder()
-		if err := s.unlessGone(s.disk.Remove(folder + "/" + earlierNew)); err != nil {
+		if err := unlessGone(s.disk.Remove(folder + "/" + earlierNew)); err != nil {
 			return err
 		}
 		if err := s.syncFolder(folder); err != nil {
@@ -151,14 +153,14 @@ func (s *Store) settleShards() error {
 // putMarker writes the marker to a file of its own and renames that. Files of others who do the
 // same are removed: their makers find the marker.
 func (s *Store) putMarker() error {
-	token, err := s.draw()
+	token, err := storeclient.DrawToken(s.random)
 	if err != nil {
 		return err
 	}
 	made := markerName + unfinished + token.String()
 	err = s.put(made, []byte(marker(markerFormat)))
 	if err == nil {
-		err = s.wrap(s.disk.Rename(made, markerName))
+		err = s.disk.Rename(made, markerName)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if format, markerErr := s.findMarker(); markerErr == nil && format == markerFormat {
@@ -182,11 +184,3 @@ func (s *Store) putMarker() error {
 
 // isMarkerCopy reports whether a name is of a marker that was not put in place.
 func isMarkerCopy(name string) bool { return strings.HasPrefix(name, markerName+unfinished) }
-
-// unlessGone is wrap, but for a file that is gone: then there is nothing to do, or to do again.
-func (s *Store) unlessGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return s.wrap(err)
-}

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/disk/modeldisk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
@@ -120,21 +120,24 @@ func (c *countingClock) After(time.Duration) (<-chan time.Time, func() bool) {
 func TestTakeoverWaitsForALockOfFormat1AndItsContextEndsTheWait(t *testing.T) {
 	dir := t.TempDir()
 	earlier(t, dir, "a")
-	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+	d, err := disk.Open(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = lock.Close() }()
-	if locked, err := localdisk.TryLock(lock); err != nil || !locked {
+	lock, err := d.Open(lockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := lock.TryLock(); err != nil || !locked {
 		t.Fatal(locked, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err = Open(ctx, Config{Dir: dir, Clock: &countingClock{at: 10, reached: cancel}})
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), lock.Name()) || !strings.Contains(err.Error(), "earlier version") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), filepath.Join(dir, lockName)) || !strings.Contains(err.Error(), "earlier version") {
 		t.Errorf("error %v, want context.Canceled and the lock's path", err)
 	}
 	clock := &countingClock{at: 10, reached: func() {
-		if err := localdisk.Unlock(lock); err != nil {
+		if err := errors.Join(lock.Close(), d.Close()); err != nil {
 			t.Error(err)
 		}
 	}}
@@ -165,7 +168,8 @@ func TestPreparationThatIsStoppedAtAnyStepIsCarriedOn(t *testing.T) {
 					_, err = openOn(t.Context(), a.process, "/model", Config{Rand: source{rng}})
 				})
 				for n := 0; n < stop && !ended; n++ {
-					ended = !a.step()
+					_, ok := a.step()
+					ended = !ok
 				}
 				if ended && err != nil {
 					t.Fatal(err)
@@ -180,7 +184,7 @@ func TestPreparationThatIsStoppedAtAnyStepIsCarriedOn(t *testing.T) {
 				if a.process.Locks() == 0 {
 					w.usable(w.disk, "beside it")
 				}
-				for a.step() { // carries on, or ends at once
+				for _, ok := a.step(); ok; _, ok = a.step() { // carries on, or ends at once
 				}
 				if !a.process.Dead() && err != nil {
 					w.fatalf("stopped at step %d, the process can't go on: %v", stop, err)
@@ -237,7 +241,7 @@ func (w *world) usable(d *modeldisk.Disk, when string) {
 		a.store = s
 		a.swap()
 	})
-	for a.step() {
+	for _, ok := a.step(); ok; _, ok = a.step() {
 	}
 	if len(w.known) != len(known)+1 {
 		w.fatalf("%s: nothing can be swapped", when)

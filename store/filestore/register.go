@@ -2,7 +2,6 @@ package filestore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"snowfence.example/snowfence/internal/disk"
@@ -20,11 +19,10 @@ var errChanged = errors.New("changed meanwhile")
 // A register is what one look at a register has found. Its version is the zero one if
 // there is no register.
 type register struct {
-	entry   store.Entry
-	path    string
-	head    head     // none if the register has no folder yet
-	present bool     // the register has a folder
-	names   []string // in its folder: contents, also those that no head names
+	entry store.Entry
+	path  string // of its folder; empty, as what follows, if it has none yet
+	head  head
+	names []string // in its folder: contents, also those that no head names
 
 	// fresh is true until the first swap in the folder, or the last sweep, has been
 	// cleared up.
@@ -42,7 +40,9 @@ func (s *Store) find(key string) (register, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return r, err
 		case missing:
-			return register{}, s.present(shardOf(key).folder())
+			folder := shardOf(key).folder()
+			_, err := s.disk.Stat(folder)
+			return register{}, needed(err, folder)
 		default:
 			// Its first swap since the upgrade may be made between the two looks. So
 			// only a register that is in neither place, and still not in the first
@@ -54,16 +54,16 @@ func (s *Store) find(key string) (register, error) {
 			missing = true
 		}
 	}
-	return register{}, s.damage(registerPath(key), "it has no head, or more than one")
+	return register{}, damaged(registerPath(key), "it has no head, or more than one")
 }
 
 // look lists the register's folder and reads what its head names. Its error is
 // fs.ErrNotExist if there is no folder, and errChanged if another look is needed.
 func (s *Store) look(key string) (r register, err error) {
-	r = register{path: registerPath(key), present: true}
+	r = register{path: registerPath(key)}
 	names, err := s.disk.Names(r.path)
 	if err != nil {
-		return register{}, s.unlessMissing(err)
+		return register{}, err
 	}
 	heads := 0
 	for _, name := range names {
@@ -92,16 +92,15 @@ func (s *Store) look(key string) (r register, err error) {
 // first, and the version before it is kept until the head is certain.
 func (s *Store) readBefore(key string, h head) (store.Entry, error) {
 	path := registerPath(key)
-	if _, err := s.disk.Stat(path + "/" + h.name()); errors.Is(err, fs.ErrNotExist) {
-		return store.Entry{}, errChanged
-	} else if err != nil {
-		return store.Entry{}, s.wrap(err)
+	_, err := s.disk.Stat(path + "/" + h.name())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errChanged
+	}
+	if err != nil {
+		return store.Entry{}, err
 	}
 	e, err := s.readVersion(key, h.before)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = s.damage(path+"/"+h.after, "it is missing")
-	}
-	return e, err
+	return e, needed(err, path+"/"+h.after)
 }
 
 // settle makes sure that the head is on the disk. It is, if the version before it is
@@ -113,7 +112,7 @@ func (s *Store) settle(r *register) error {
 		return nil
 	}
 	if err != nil {
-		return s.wrap(err)
+		return err
 	}
 	r.fresh = len(mark) == 0
 	if err := s.syncFolder(r.path); err != nil {
@@ -128,7 +127,7 @@ func (s *Store) readVersion(key, version string) (store.Entry, error) {
 	path := registerPath(key) + "/" + version
 	e, err := s.read(key, path)
 	if err == nil && string(e.Version) != version {
-		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: fmt.Sprintf("it holds version %s", e.Version)}, path)
+		err = foreign(path, "it holds version %s", e.Version)
 	}
 	return e, err
 }
@@ -138,55 +137,24 @@ func (s *Store) readVersion(key, version string) (store.Entry, error) {
 func (s *Store) read(key, path string) (store.Entry, error) {
 	content, err := s.disk.Read(path, maxFile+1)
 	if err != nil {
-		return store.Entry{}, s.unlessMissing(err)
+		return store.Entry{}, err
 	}
-	if len(content) > maxFile {
-		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: "it is longer than any register"}, path)
+	e, err := decodeRegister(path, content)
+	if err == nil && e.Key != key {
+		err = foreign(path, "it holds the register of %q", e.Key)
 	}
-	e, err := decodeRegister(content)
-	if err != nil {
-		return store.Entry{}, s.name(err, path)
-	}
-	if e.Key != key {
-		return store.Entry{}, s.name(&FileError{Err: ErrForeign, Detail: fmt.Sprintf("it holds the register of %q", e.Key)}, path)
-	}
-	return e, nil
+	return e, err
 }
 
-// present returns an error if a folder that must be there is not: it has lost registers.
-func (s *Store) present(path string) error {
-	_, err := s.disk.Stat(path)
-	return s.lost(err, path)
-}
+// syncFolder makes durable what was created, renamed and removed in a folder of the store.
+func (s *Store) syncFolder(path string) error { return needed(s.sync(path), path) }
 
-// syncFolder makes durable what was created, renamed and removed in a folder. A failed
-// fsync ends the store's use.
-func (s *Store) syncFolder(path string) error {
+// sync is syncFolder for a folder that others may remove. A failed fsync ends the store's
+// use.
+func (s *Store) sync(path string) error {
 	err := s.disk.Sync(path)
 	if errors.Is(err, disk.ErrSync) {
 		return s.fail(err)
 	}
-	return s.lost(err, path)
-}
-
-// unlessMissing returns fs.ErrNotExist as it is, for the caller to judge, and says of
-// any other error which store it is about.
-func (s *Store) unlessMissing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fs.ErrNotExist
-	}
-	return s.wrap(err)
-}
-
-// lost says what is wrong with a folder that must be there.
-func (s *Store) lost(err error, path string) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.damage(path, "it is missing")
-	}
-	return s.wrap(err)
-}
-
-// damage is the error for a part of the store that is not as it was written.
-func (s *Store) damage(path, detail string) error {
-	return &FileError{Path: s.at(path), Err: ErrDamaged, Detail: detail}
+	return err
 }

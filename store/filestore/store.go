@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +14,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/disk"
-	"snowfence.example/snowfence/internal/localdisk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
@@ -26,7 +24,7 @@ type Store struct {
 	disk   disk.Folder
 	path   string // of the folder, absolute; for messages
 	named  string // the name of the store
-	system localdisk.System
+	system disk.System
 	clock  snowfence.Clock
 	random io.Reader
 
@@ -83,7 +81,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 				e, err := s.Get(ctx, key)
 				if errors.Is(err, store.ErrNotFound) {
 					// Registers are never removed, so this one was, by somebody else.
-					err = s.damage(registerPath(key), "it is missing")
+					err = s.explain(damaged(registerPath(key), "it is missing"))
 				}
 				if err != nil || !yield(e) {
 					return err
@@ -137,10 +135,10 @@ func call[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) 
 			return value, store.ErrClosed
 		}
 		defer s.busy.RUnlock()
-		if err := s.same(); err != nil {
-			return value, err
+		if err = s.same(); err == nil {
+			value, err = f()
 		}
-		return f()
+		return value, s.explain(err)
 	})
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("filestore: wait for the disk: %w", err)
@@ -156,12 +154,12 @@ func (s *Store) keys(at shard) ([]string, error) {
 	for range 2 {
 		names, err := s.disk.Names(at.folder())
 		if err != nil {
-			return nil, s.lost(err, at.folder())
+			return nil, needed(err, at.folder())
 		}
 		for _, name := range names {
 			key, err := keyAt(at, name)
 			if err != nil {
-				return nil, s.name(err, at.folder()+"/"+name)
+				return nil, err
 			}
 			if key != "" {
 				keys = append(keys, key)
@@ -177,9 +175,9 @@ func (s *Store) keys(at shard) ([]string, error) {
 func (s *Store) same() error {
 	same, err := s.disk.Same()
 	if err == nil && !same {
-		return &FileError{Path: s.path, Err: ErrReplaced}
+		return &FileError{Err: ErrReplaced}
 	}
-	return s.wrap(err)
+	return err
 }
 
 // usable returns why the store can't be used, if so.
@@ -188,24 +186,4 @@ func (s *Store) usable(ctx context.Context) error {
 		return *broken
 	}
 	return s.life.Usable(ctx)
-}
-
-// at returns the path of something in the store, for messages.
-func (s *Store) at(path string) string { return filepath.Join(s.path, filepath.FromSlash(path)) }
-
-// wrap says which store an error of the operating system is about, if there is one.
-func (s *Store) wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("filestore: in %s: %w", s.path, err)
-}
-
-// name puts the path into a *FileError.
-func (s *Store) name(err error, path string) error {
-	var f *FileError
-	if errors.As(err, &f) {
-		f.Path = s.at(path)
-	}
-	return err
 }

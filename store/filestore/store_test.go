@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/internal/localdisk"
+	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -109,9 +109,9 @@ func TestVersionsDoNotRepeatAfterABackupIsRestored(t *testing.T) {
 }
 
 // on opens a store as if its folder were on that file system.
-func on(t *testing.T, dir string, system localdisk.System) (*Store, error) {
+func on(t *testing.T, dir string, system disk.System) (*Store, error) {
 	t.Helper()
-	s, err := openAt(t.Context(), Config{Dir: dir}, func(path string) (localdisk.System, error) {
+	s, err := openAt(t.Context(), Config{Dir: dir}, func(path string) (disk.System, error) {
 		if path != dir {
 			t.Errorf("looked at %s", path)
 		}
@@ -125,7 +125,7 @@ func on(t *testing.T, dir string, system localdisk.System) (*Store, error) {
 
 func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	_, err := on(t, dir, localdisk.System{Name: "NFS", Network: true})
+	_, err := on(t, dir, disk.System{Name: "NFS", Network: true})
 	var fileError *FileError
 	if !errors.Is(err, ErrNetwork) || !errors.As(err, &fileError) || fileError.Path != dir || !strings.Contains(err.Error(), "NFS") {
 		t.Errorf("the error is %v", err)
@@ -137,12 +137,12 @@ func TestNetworkFileSystemIsRefusedUntouched(t *testing.T) {
 
 func TestFolderThatDoesNotLastIsWarnedOf(t *testing.T) {
 	for name, test := range map[string]struct {
-		system localdisk.System
+		system disk.System
 		want   string
 	}{
-		"a disk":            {localdisk.System{Name: "ext4"}, ""},
-		"memory":            {localdisk.System{Name: "tmpfs", Forgets: "at a reboot"}, "tmpfs forgets everything at a reboot"},
-		"a container's own": {localdisk.System{Name: "overlayfs", Forgets: "with its container"}, "overlayfs forgets everything with its container"},
+		"a disk":            {disk.System{Name: "ext4"}, ""},
+		"memory":            {disk.System{Name: "tmpfs", Forgets: "at a reboot"}, "tmpfs forgets everything at a reboot"},
+		"a container's own": {disk.System{Name: "overlayfs", Forgets: "with its container"}, "overlayfs forgets everything with its container"},
 	} {
 		s, err := on(t, filepath.Join(t.TempDir(), "store"), test.system)
 		if err != nil {

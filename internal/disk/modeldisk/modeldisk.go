@@ -2,7 +2,8 @@
 // keep files. It is weaker than any file system that such programs may use.
 //
 //   - A power failure loses any subset of the changes of a folder since its last sync, and
-//     leaves of a file's content the synced one, the new one or a mixture.
+//     leaves of a file's content the synced one, the new one or a mixture, with the old
+//     time of change or the new one.
 //   - A listing shows any subset of the names that came or went while it was made.
 //   - Each operation is one step, a listing is two. Before each step the process may be
 //     held up for good, killed, or get an error, with or without the step's effect.
@@ -125,7 +126,7 @@ func (d *Disk) Clone(pick func(n int) int) *Disk {
 }
 
 // LosePower takes away what is not on the disk, as pick chooses, and reports whether there
-// was anything to take. Processes must not go on.
+// was anything to take. Processes that end with the power are to be killed before.
 func (d *Disk) LosePower(pick func(n int) int) (lost bool) {
 	seen := make(map[*node]bool)
 	var settle func(*node)
@@ -152,16 +153,17 @@ func (d *Disk) LosePower(pick func(n int) int) (lost bool) {
 		if n.changed == n.stamped {
 			return
 		}
+		changed := []int64{n.changed, n.stamped}[pick(2)]
 		switch half := len(n.content) / 2; pick(3) {
 		case 1:
 			n.content, lost = slices.Concat(n.content[:half], n.synced[min(half, len(n.synced)):]), true
 		case 2:
-			n.content, n.changed, lost = n.synced, n.stamped, true
+			n.content, lost = n.synced, true
 		}
+		n.changed = changed
 		n.sync()
 	}
 	settle(d.root)
-	d.opened = nil
 	return lost
 }
 

@@ -83,7 +83,7 @@ func (p *Process) Read(path string, limit int) (content []byte, err error) {
 	err = p.step("read", func() error {
 		n, err := p.disk.find(path)
 		if err == nil {
-			content = slices.Clone(n.content[:min(limit, len(n.content))])
+			content = append([]byte{}, n.content[:min(limit, len(n.content))]...) // never nil
 		}
 		return err
 	}, nil)
@@ -224,15 +224,13 @@ func (f *file) Write(content []byte) error {
 }
 
 func (f *file) Sync() error {
-	failed := true
 	err := f.process.step("sync file", func() error {
-		failed = false
 		if !f.node.deaf {
 			f.node.sync()
 		}
 		return nil
 	}, nil)
-	if err != nil && failed && !f.process.dead {
+	if err != nil && !f.process.dead {
 		f.node.deaf = true
 	}
 	return err

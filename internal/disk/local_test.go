@@ -1,50 +1,53 @@
-package localdisk
+package disk
 
 import (
 	"bytes"
-	"os"
+	"errors"
 	"path/filepath"
 	"testing"
 )
 
 func TestMissingPathIsOnTheFileSystemOfTheNearestFolderAbove(t *testing.T) {
 	dir := t.TempDir()
-	above, err := At(dir)
+	above, err := SystemAt(dir)
 	if err != nil || above.Name == "" {
 		t.Fatalf("%+v, %v", above, err)
 	}
-	if below, err := At(filepath.Join(dir, "nowhere", "at", "all")); err != nil || below != above {
+	if below, err := SystemAt(filepath.Join(dir, "nowhere", "at", "all")); err != nil || below != above {
 		t.Errorf("%+v, %v, want %+v", below, err, above)
 	}
 }
 
 func TestLockIsOfOneOpeningAtATime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	var openings [2]*os.File
-	for i := range openings {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = f.Close() })
-		openings[i] = f
+	d, err := Open(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	try := func(i int, want bool) {
+	first, err := d.Create("lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := d.Open("lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(second.Close(), d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	try := func(f File, want bool) {
 		t.Helper()
-		if locked, err := TryLock(openings[i]); locked != want || err != nil {
-			t.Errorf("opening %d: locked %t, %v", i, locked, err)
+		if locked, err := f.TryLock(); locked != want || err != nil {
+			t.Errorf("locked %t, %v", locked, err)
 		}
 	}
-	try(0, true)
-	try(1, false)
-	if err := Unlock(openings[0]); err != nil {
+	try(first, true)
+	try(second, false)
+	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	try(1, true)
-	if err := openings[1].Close(); err != nil {
-		t.Fatal(err)
-	}
-	try(0, true)
+	try(second, true)
 }
 
 func FuzzMountType(f *testing.F) {

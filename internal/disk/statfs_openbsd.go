@@ -1,4 +1,4 @@
-package localdisk
+package disk
 
 import "syscall"
 

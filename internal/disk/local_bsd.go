@@ -1,6 +1,6 @@
 //go:build darwin || freebsd || dragonfly || openbsd
 
-package localdisk
+package disk
 
 import (
 	"os"

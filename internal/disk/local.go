@@ -1,23 +1,18 @@
-// Package localdisk tells whether a folder is on a disk of this machine, and has
-// what its users need of one: a lock that the kernel frees, and the fsync of a
-// folder. The file store and the journal stand on it.
-//
-// Both lock their folder with flock and rely on fsync and rename. On a network file
-// system a lock may hold on one host alone, and an fsync may end in a server's
-// memory. So one is refused by its name, and so is every one behind which a program
-// or another machine decides what these calls mean: FUSE, and the 9p and virtiofs
-// that sandboxes and light virtual machines (gVisor, Kata) show to a container.
-package localdisk
+package disk
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 )
 
-// System is a file system, as far as it matters here.
+// System is a file system, as far as it matters to programs that lock a folder and rely
+// on fsync and rename. On a network file system a lock may hold on one host alone, and an
+// fsync may end in a server's memory. So one is refused by its name, and so is every one
+// behind which a program or another machine decides what these calls mean: FUSE, and the
+// 9p and virtiofs that sandboxes and light virtual machines (gVisor, Kata) show to a
+// container.
 type System struct {
 	// Name is what people call it.
 	Name string
@@ -48,9 +43,9 @@ func (s System) Warning() string {
 	return fmt.Sprintf("%s forgets everything %s", s.Name, s.Forgets)
 }
 
-// At returns the file system of a path, or of the nearest folder above it that
+// SystemAt returns the file system of a path, or of the nearest folder above it that
 // exists. The error is errors.ErrUnsupported where that can't be known.
-func At(path string) (System, error) {
+func SystemAt(path string) (System, error) {
 	for {
 		parent := filepath.Dir(path)
 		if _, err := os.Stat(path); err == nil || parent == path {
@@ -58,15 +53,6 @@ func At(path string) (System, error) {
 		}
 		path = parent
 	}
-}
-
-// SyncFolder makes what was created, renamed and removed in a folder durable.
-func SyncFolder(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // mountType returns the type of the file system on a device ("8:1") from the

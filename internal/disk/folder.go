@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"snowfence.example/snowfence/internal/localdisk"
 )
 
 // Permissions: only the owner may read what is in a folder, and above all write it.
@@ -17,10 +15,10 @@ const (
 	fileMode   = 0o600
 )
 
-// system is a folder of the operating system. All access goes through the folder that was
+// folder is a folder of the operating system. All access goes through the folder that was
 // opened, not through its path, so nothing is ever written to another folder that takes
 // its place.
-type system struct {
+type folder struct {
 	root  *os.Root
 	path  string      // absolute
 	info  fs.FileInfo // of the folder, when it was opened
@@ -47,11 +45,11 @@ func Open(path string, create bool) (Folder, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	return &system{root: root, path: path, info: info, there: there}, nil
+	return &folder{root: root, path: path, info: info, there: there}, nil
 }
 
-func (s *system) Read(path string, limit int) (content []byte, err error) {
-	f, err := s.root.Open(path)
+func (d *folder) Read(path string, limit int) (content []byte, err error) {
+	f, err := d.root.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +62,16 @@ func (s *system) Read(path string, limit int) (content []byte, err error) {
 	return content[:n], err
 }
 
-func (s *system) Create(path string) (File, error) {
-	return opened(s.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode))
+func (d *folder) Create(path string) (File, error) {
+	return opened(d.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode))
 }
 
-func (s *system) Open(path string) (File, error) {
-	return opened(s.root.OpenFile(path, os.O_RDWR, 0))
+func (d *folder) Open(path string) (File, error) {
+	return opened(d.root.OpenFile(path, os.O_RDWR, 0))
 }
 
-func (s *system) Names(path string) (names []string, err error) {
-	f, err := s.root.Open(path)
+func (d *folder) Names(path string) (names []string, err error) {
+	f, err := d.root.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -81,15 +79,17 @@ func (s *system) Names(path string) (names []string, err error) {
 	return f.Readdirnames(-1)
 }
 
-func (s *system) Stat(path string) (Info, error)    { return infoOf(s.root.Lstat(path)) }
-func (s *system) Rename(from, to string) error      { return s.root.Rename(from, to) }
-func (s *system) Remove(path string) error          { return s.root.Remove(path) }
-func (s *system) Mkdir(path string) error           { return s.root.Mkdir(path, folderMode) }
-func (s *system) Symlink(target, path string) error { return s.root.Symlink(target, path) }
-func (s *system) Close() error                      { return s.root.Close() }
+func (d *folder) Stat(path string) (Info, error)    { return infoOf(d.root.Lstat(path)) }
+func (d *folder) Rename(from, to string) error      { return d.root.Rename(from, to) }
+func (d *folder) Remove(path string) error          { return d.root.Remove(path) }
+func (d *folder) Mkdir(path string) error           { return d.root.Mkdir(path, folderMode) }
+func (d *folder) Symlink(target, path string) error { return d.root.Symlink(target, path) }
+func (d *folder) Close() error                      { return d.root.Close() }
 
-func (s *system) Sync(path string) error {
-	f, err := s.root.Open(path)
+func (d *folder) Sync(path string) error { return sync(d.root.Open(path)) }
+
+// sync fsyncs a folder that was opened.
+func sync(f *os.File, err error) error {
 	if err != nil {
 		return err
 	}
@@ -102,23 +102,23 @@ func (s *system) Sync(path string) error {
 // SyncAncestors fsyncs every folder above: one of them may have been made by this process,
 // or by one that was killed before it came here. Only for the former a failure is known
 // to matter, and most folders above are not ours to open.
-func (s *system) SyncAncestors() error {
-	made := s.path != s.there
-	for child, parent := s.path, filepath.Dir(s.path); child != parent; child, parent = parent, filepath.Dir(parent) {
-		if err := localdisk.SyncFolder(parent); err != nil && made {
+func (d *folder) SyncAncestors() error {
+	made := d.path != d.there
+	for child, parent := d.path, filepath.Dir(d.path); child != parent; child, parent = parent, filepath.Dir(parent) {
+		if err := sync(os.Open(parent)); err != nil && made {
 			return err
 		}
-		made = made && parent != s.there
+		made = made && parent != d.there
 	}
 	return nil
 }
 
-func (s *system) Same() (bool, error) {
-	info, err := os.Stat(s.path)
+func (d *folder) Same() (bool, error) {
+	info, err := os.Stat(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(s.info, info), err
+	return err == nil && os.SameFile(d.info, info), err
 }
 
 // file is an open file of the operating system.
@@ -137,7 +137,7 @@ func (f file) Write(content []byte) error {
 }
 
 func (f file) Stat() (Info, error)    { return infoOf(f.File.Stat()) }
-func (f file) TryLock() (bool, error) { return localdisk.TryLock(f.File) }
+func (f file) TryLock() (bool, error) { return tryLock(f.File) }
 
 func infoOf(info fs.FileInfo, err error) (Info, error) {
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd || dragonfly
 
-package localdisk
+package disk
 
 import "syscall"
 
