@@ -38,7 +38,8 @@ then on no id repeats an old one, whatever the clocks do.
 The old system must be stopped, all of it, and stay stopped. Give the time of
 the stop by --stopped-at, or the last ids by --last-id, or better both: an id
 that does not fit shows that the layout is another one's. If anything shows that
-the old system still runs, nothing is written and the exit code is 5.
+the old system still runs, nothing is written and the exit code is 5. A process
+that lost its ZooKeeper goes on without a sign: you must check that it stopped.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle; all
