@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -42,4 +45,43 @@ func Probe(ctx context.Context, at string) error {
 		}
 	}
 	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not ready: %s answers %s: %s%s", at, answer.Status, says.Detail, &reasons))
+}
+
+// ProbeURL returns where to ask, of a URL that names a daemon.
+func ProbeURL(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return "", fmt.Errorf("URL is %q, must be a daemon's address such as http://127.0.0.1:7600", text)
+	}
+	return u.Scheme + "://" + u.Host + "/readyz", nil
+}
+
+// OwnProbeURL returns where to ask a daemon of this host that has the configuration.
+func OwnProbeURL(c Settings) (string, error) {
+	address, scheme := c.Health, "http"
+	if address == "" {
+		if address = c.HTTP; address == "" {
+			address = c.Admin
+		}
+		if c.TLS.ClientCA != "" {
+			return "", errors.New("every client needs a certificate (tls.client-ca): set health, an address for probes, or give a URL")
+		}
+		if c.TLS.Certificate != "" {
+			scheme = "https"
+		}
+	}
+	if address == "" {
+		return "", errors.New("health, http and admin are all turned off: set health, an address for probes, or give a URL")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || port == "0" {
+		return "", fmt.Errorf("the address %s has no certain port: give a URL", address)
+	}
+	switch host {
+	case "", "0.0.0.0":
+		host = "127.0.0.1"
+	case "::":
+		host = "::1"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
 }

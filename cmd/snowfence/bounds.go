@@ -9,23 +9,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"
 )
 
 func (p program) bounds() *cobra.Command {
-	var layout layoutChoice
+	var layout layoutFlag
 	var past dashed
 	cmd := &cobra.Command{
 		Use:   "bounds FROM TO",
 		Short: "Print the lowest and the highest id of a span of time",
-		Long: `Bounds prints two ids, lo and hi, and the times in them. The ids of the span lie
-from lo to hi, both inclusive, and no others do:
-
-  SELECT * FROM orders WHERE id BETWEEN lo AND hi
-
-So a query by time uses the primary key. FROM belongs to the span, TO does not.
-What is outside of the layout's life is cut off, with a note. The bounds of the
-layout uuid8 hold for UUIDs of version 7, too.
+		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, and the
+times in them, for a query by the primary key. FROM belongs to the span, TO does
+not. What is outside of the layout's life is cut off, with a note. The bounds of
+the layout uuid8 hold for UUIDs of version 7, too.
 
 A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to
 now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
@@ -36,7 +33,7 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
 	}
 	f := outputFlag(cmd)
-	layout.add(cmd)
+	layout.addChoice(cmd)
 	for digit := range strings.SplitSeq("0123456789", "") {
 		past.add(cmd, digit, "past-"+digit, "a time before now")
 	}
@@ -53,50 +50,39 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 		if err != nil {
 			return err
 		}
-		show, err := p.boundsOf(l, span[0], span[1])
+		document, rows, err := boundsOf(l, span[0], span[1])
 		if err != nil {
 			return err
 		}
 		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
 			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
 		}
-		return show(*f)
+		_, bare, _ := strings.Cut(page.Table("bound, >id, time", rows), "\n")
+		return p.answer(*f, document, bare)
 	}
 	return cmd
 }
 
-// boundsOf returns what prints the bounds of a span.
-func (p program) boundsOf(l snowfence.Layout, from, to time.Time) (func(form) error, error) {
+// boundsOf returns the bounds of a span, with the times of their ticks where they are ids themselves.
+func boundsOf(l snowfence.Layout, from, to time.Time) (document map[string]string, rows [][]string, err error) {
 	if l.Wide {
 		lo, hi, err := l.BetweenWide(from, to)
-		return func(f form) error { return p.printWideBounds(f, l, l.Text(lo), l.Text(hi)) }, err
+		document = map[string]string{"layout": l.String(), "lo": l.Text(lo), "hi": l.Text(hi)}
+		return document, [][]string{{"lo", l.Text(lo), ""}, {"hi", l.Text(hi), ""}}, err
 	}
 	lo, hi, err := l.Between(from, to)
-	return func(f form) error { return p.printBounds(f, l, lo, hi) }, err
-}
-
-// printWideBounds prints bounds that are no ids themselves.
-func (p program) printWideBounds(f form, l snowfence.Layout, lo, hi string) error {
-	all := table("bound, id", [][]string{{"lo", lo}, {"hi", hi}})
-	_, bare, _ := strings.Cut(all, "\n")
-	return p.answer(f, map[string]string{"layout": l.String(), "lo": lo, "hi": hi}, all, bare)
-}
-
-// printBounds prints bounds with the times of their ticks.
-func (p program) printBounds(f form, l snowfence.Layout, ids ...snowfence.ID) error {
-	var rows [][]string
-	document := map[string]string{"layout": l.String()}
-	for i, name := range []string{"lo", "hi"} {
-		r, err := decode.Decode(ids[i], l)
-		if err != nil {
-			return err
+	document = map[string]string{"layout": l.String(), "lo": lo.String(), "hi": hi.String()}
+	for name, id := range map[string]snowfence.ID{"lo": lo, "hi": hi} {
+		if err == nil {
+			var r decode.Result
+			r, err = decode.Decode(id, l)
+			document[name+"_time"] = decode.FormatTime(r.Time, l.Unit)
 		}
-		rows = append(rows, []string{name, ids[i].String(), decode.FormatTime(r.Time, l.Unit)})
-		document[name], document[name+"_time"] = rows[i][1], rows[i][2]
 	}
-	all := table("bound, >id, time", rows)
-	_, bare, _ := strings.Cut(all, "\n")
-	return p.answer(f, document, all, bare)
+	for _, name := range []string{"lo", "hi"} {
+		rows = append(rows, []string{name, document[name], document[name+"_time"]})
+	}
+	return document, rows, err
 }
 
 // parseMoment reads a time as people write it.

@@ -29,19 +29,17 @@ func (p program) check() *cobra.Command {
 		Use:   "check SOURCE...",
 		Short: "Find ids that occur twice, in files, streams and databases, and why",
 		Long: `Check reads ids from any number of sources and finds those that occur more than
-once, within a source and between sources. It finds every duplicate, and names
-the first ones with their places. Where the numbers show a cause, it names the
-cause: one worker id in two places, overlapping terms, a clock set back, layouts
-mixed up, copied rows, or ids that a spreadsheet or JavaScript rounded. If no
+once, within a source and between sources, with their places. Where the numbers
+show a cause, it names the cause: one worker id in two places, overlapping
+terms, a clock set back, layouts mixed up, copied rows, or rounded ids. If no
 rule explains the duplicates, or more than one does, it calls them unexplained.
 
 ` + idSourceHelp + `
 
-Without --layout the layout is guessed among the presets, and the output says
-so. -o json prints one object: ids, distinct, duplicates, repeated, invalid,
-complete, sources, between (and between_partial, if there are too many pairs to
-count), named, ranges, range_count, layout, preset, guessed, causes, spilled;
--o table the places of the duplicates.
+Without --layout the layout is guessed among the presets. -o json prints one
+object: ids, distinct, duplicates, repeated, invalid, complete, sources, between
+(and between_partial, if there are too many pairs), named, ranges, range_count,
+layout, preset, guessed, causes, spilled.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
 failed, 4 what was read is no id, or a source had no ids, or some were skipped,
@@ -103,7 +101,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
 		}
 	}
-	if err := v.answer(*v.form, report, placesTable(report), findingsText(report)); err != nil {
+	if err := v.answer(*v.form, report, findingsText(report)); err != nil {
 		return err
 	}
 	switch {

@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -16,20 +16,9 @@ const (
 	maxCauses = 20
 )
 
-// placesTable is the places of the duplicates that are named.
-func placesTable(r check.Report) string {
-	var rows [][]string
-	for _, d := range r.Named {
-		for _, p := range d.Places {
-			rows = append(rows, []string{d.ID, strconv.FormatUint(d.Count, 10), p.Source, p.Text})
-		}
-	}
-	return table(">id, >count, source, place", rows)
-}
-
 // checkPage is the report for people.
 type checkPage struct {
-	page
+	page.Page
 	check.Report
 }
 
@@ -38,28 +27,28 @@ func findingsText(r check.Report) string {
 	p := &checkPage{Report: r}
 	switch {
 	case r.IDs == 0:
-		p.line("nothing is known: no ids were read")
+		p.Line("nothing is known: no ids were read")
 	case r.Duplicates == 0 && !r.Complete:
-		p.line("no duplicates among the %s that were read; whether all are different is not known: %s", text.Count(r.IDs, "id"), incomplete(r))
+		p.Line("no duplicates among the %s that were read; whether all are different is not known: %s", text.Count(r.IDs, "id"), incomplete(r))
 	case r.Duplicates == 0:
-		p.line("no duplicates: %s, all distinct", text.Count(r.IDs, "id"))
+		p.Line("no duplicates: %s, all distinct", text.Count(r.IDs, "id"))
 	default:
-		p.line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"), text.Grouped(r.Distinct),
+		p.Line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"), text.Grouped(r.Distinct),
 			text.Count(r.Repeated, "id"), text.Plural(r.Repeated, "occurs", "occur"))
 	}
 	if len(r.Sources) > 1 || r.Duplicates > 0 {
 		p.sources()
 	}
 	if len(r.Named) > 0 {
-		p.line("\nduplicates%s:", firstOf(len(r.Named), r.Repeated))
+		p.Line("\nduplicates%s:", firstOf(len(r.Named), r.Repeated))
 	}
 	for _, d := range r.Named {
-		p.line("  %s, %d times", d.ID, d.Count)
+		p.Line("  %s, %d times", d.ID, d.Count)
 		for _, place := range d.Places {
-			p.line("    %s, %s", place.Source, place.Text)
+			p.Line("    %s, %s", place.Source, place.Text)
 		}
 		if more := d.Count - uint64(len(d.Places)); more > 0 {
-			p.line("    and %d more", more)
+			p.Line("    and %d more", more)
 		}
 	}
 	p.ranges()
@@ -94,23 +83,23 @@ func (p *checkPage) sources() {
 	for _, s := range p.Sources {
 		rows = append(rows, []string{s.Name, text.Grouped(s.IDs), text.Grouped(s.Within)})
 	}
-	p.line("")
-	p.table("", "source, >ids, >duplicates within", rows)
+	p.Line("")
+	p.Table("", "source, >ids, >duplicates within", rows)
 	if len(rows) < 2 {
 		return
 	}
 	for _, pair := range p.Between[:min(len(p.Between), maxPairs)] {
 		pairs = append(pairs, []string{pair.A, pair.B, text.Grouped(pair.Common)})
 	}
-	p.line("")
-	p.table("", "source, and, >ids in common", pairs)
+	p.Line("")
+	p.Table("", "source, and, >ids in common", pairs)
 	switch more := len(p.Between) - len(pairs); {
 	case len(pairs) == 0:
-		p.line("no two sources have an id in common")
+		p.Line("no two sources have an id in common")
 	case p.Partial:
-		p.line("and many more pairs, too many to count: the numbers are least ones")
+		p.Line("and many more pairs, too many to count: the numbers are least ones")
 	case more > 0:
-		p.line("and %s (-o json lists them all)", text.Count(more, "more pair"))
+		p.Line("and %s (-o json lists them all)", text.Count(more, "more pair"))
 	}
 }
 
@@ -123,9 +112,9 @@ func (p *checkPage) ranges() {
 		}
 	}
 	if len(rows) > 0 {
-		p.line("\nranges without an id that occurs once, the longest%s:", firstOf(len(rows), p.RangeCount))
+		p.Line("\nranges without an id that occurs once, the longest%s:", firstOf(len(rows), p.RangeCount))
 	}
-	p.table("  ", ">first, >last, >ids, in", rows)
+	p.Table("  ", ">first, >last, >ids, in", rows)
 }
 
 func (p *checkPage) causes() {
@@ -139,16 +128,16 @@ func (p *checkPage) causes() {
 	case under != "":
 		under = " (layout " + under + ")"
 	}
-	p.line("\ncauses%s:", under)
+	p.Line("\ncauses%s:", under)
 	for _, c := range p.Causes[:min(len(p.Causes), maxCauses)] {
-		p.line("  %s: %s in %s", c.Kind, text.Count(c.Duplicates, "duplicate"), strings.Join(c.Sources, " and "))
+		p.Line("  %s: %s in %s", c.Kind, text.Count(c.Duplicates, "duplicate"), strings.Join(c.Sources, " and "))
 		if c.From != nil && c.Duplicates > 0 {
-			p.line("    of %s to %s", decode.FormatTime(*c.From, 1e6), decode.FormatTime(*c.To, 1e6))
+			p.Line("    of %s to %s", decode.FormatTime(*c.From, 1e6), decode.FormatTime(*c.To, 1e6))
 		}
-		p.wrapped("    ", c.Evidence)
-		p.wrapped("    -> ", c.Advice)
+		p.Wrapped("    ", c.Evidence)
+		p.Wrapped("    -> ", c.Advice)
 	}
 	if more := len(p.Causes) - maxCauses; more > 0 {
-		p.line("  and %d more (-o json lists them all)", more)
+		p.Line("  and %d more (-o json lists them all)", more)
 	}
 }

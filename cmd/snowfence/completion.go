@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -24,25 +20,16 @@ systems have or offer.`,
   snowfence completion zsh > "${fpath[1]}/_snowfence"
   snowfence completion fish > ~/.config/fish/completions/snowfence.fish
   snowfence completion powershell | Out-String | Invoke-Expression`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || !slices.Contains(shells(), args[0]) {
-				return usage(cmd, fmt.Errorf("needs one shell of %s", strings.Join(shells(), ", ")))
-			}
-			return nil
-		},
+		Args:      oneOf("shell", shells()),
 		ValidArgs: shells(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(p.stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(p.stdout)
-			case "fish":
-				return root.GenFishCompletion(p.stdout, true)
-			default:
-				return root.GenPowerShellCompletionWithDesc(p.stdout)
-			}
+			return map[string]func() error{
+				"bash":       func() error { return root.GenBashCompletionV2(p.stdout, true) },
+				"zsh":        func() error { return root.GenZshCompletion(p.stdout) },
+				"fish":       func() error { return root.GenFishCompletion(p.stdout, true) },
+				"powershell": func() error { return root.GenPowerShellCompletionWithDesc(p.stdout) },
+			}[args[0]]()
 		},
 	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,6 +36,11 @@ func choiceFlag[T ~string](cmd *cobra.Command, value *T, name, short, help strin
 // encodingFlag adds --encoding to a verb.
 func encodingFlag(cmd *cobra.Command, value *decode.Encoding, help string) {
 	choiceFlag(cmd, value, "encoding", "", help, decode.EncodingNames()...)
+}
+
+// generatorFlag adds --generator to a verb.
+func generatorFlag(cmd *cobra.Command, value *string, help string) {
+	cmd.Flags().VarP(textFlag(value, "NAME"), "generator", "g", help)
 }
 
 // parsed is a flag that a function reads.
@@ -74,11 +81,36 @@ func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
 	}}
 }
 
+// durationFlag is a flag with a duration above 0.
+func durationFlag(value *time.Duration) *parsed[time.Duration] {
+	return &parsed[time.Duration]{value: value, word: "DURATION", parse: func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return 0, errors.New("must be a duration above 0 such as 30s or 10m")
+		}
+		return d, nil
+	}}
+}
+
 // exactly wants so many arguments, which the verb's usage names.
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
 			return usage(cmd, fmt.Errorf("needs %s, but got %d", text.Count(int64(n), "argument"), len(args)))
+		}
+		return nil
+	}
+}
+
+// oneOf wants one word of a few.
+func oneOf(what string, words []string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		needs := fmt.Errorf("needs one %s of %s", what, strings.Join(words, ", "))
+		switch {
+		case len(args) != 1:
+			return usage(cmd, needs)
+		case !slices.Contains(words, args[0]):
+			return usage(cmd, fmt.Errorf("%s %q is not known: %w", what, args[0], needs))
 		}
 		return nil
 	}
@@ -130,7 +162,7 @@ type settings struct {
 	file string
 	keys map[string]string // key by flag
 
-	generator string // of verbs that look at its namespace and store; empty means none is named
+	generator string // of verbs that look at its namespace and store, or at its layout; empty means none is named
 }
 
 // settingFlags adds --config and the flags of the keys that are named, all
@@ -139,30 +171,23 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
 	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
 	choices := map[string][]string{"layout": presetNames(), "log-level": config.LogLevels(), "log-format": config.LogFormats()}
+	words := map[string]string{"store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
+	switches := []string{"insecure", config.KeyMustExist}
 	for _, key := range config.Keys() {
 		if key.Flag == "" || len(only) > 0 && !slices.Contains(only, key.Path) {
 			continue
 		}
 		s.keys[key.Flag] = key.Path
-		if word := argumentWord(key.Flag); word != "" {
-			cmd.Flags().Var(textFlag(new(string), word), key.Flag, key.About)
-		} else {
+		if slices.Contains(switches, key.Flag) {
 			cmd.Flags().Bool(key.Flag, false, key.About)
+		} else {
+			cmd.Flags().Var(textFlag(new(string), cmp.Or(words[key.Flag], "WORD")), key.Flag, key.About)
 		}
-		if words, ok := choices[key.Flag]; ok {
-			completeFlag(cmd, key.Flag, words...)
+		if choice, ok := choices[key.Flag]; ok {
+			completeFlag(cmd, key.Flag, choice...)
 		}
 	}
 	return s
-}
-
-// argumentWord is what the help calls a flag's value; a switch has none.
-func argumentWord(flag string) string {
-	words := map[string]string{"insecure": "", config.KeyMustExist: "", "store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
-	if word, ok := words[flag]; ok {
-		return word
-	}
-	return "WORD"
 }
 
 // load reads the configuration, and passes its warnings on, even if the configuration has faults. It ignores
@@ -182,6 +207,22 @@ func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	c, err := daemon.Load(daemon.Sources{File: s.file, Environ: p.environ, Flags: given})
 	p.warn(c.Warnings()...)
 	return c, config.Join(append(twice, err)...)
+}
+
+// choose finds a generator by name; without a name, the default or the only one.
+func (s *settings) choose(c config.Config, name string) (string, config.Generator, error) {
+	names := c.Names()
+	if name == "" {
+		name = config.DefaultGenerator
+		if len(names) == 1 {
+			name = names[0]
+		}
+	}
+	g, ok := c.Generators[name]
+	if !ok {
+		return name, g, usage(s.cmd, fmt.Errorf("generator %q is not configured; there are %s", name, strings.Join(names, ", ")))
+	}
+	return name, g, nil
 }
 
 // completeFlag lets shells complete a flag with words.

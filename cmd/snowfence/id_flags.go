@@ -21,21 +21,17 @@ import (
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
 or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
-Blank lines and lines that begin with # are left out; all rows of CSV must have
-the same number of fields. Hex of less than 16 digits needs 0x in front. A
-database, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE, needs
---table and --column, or --query; ${NAME} in its URL stands for a variable, such
-as the one that holds the password.
+Blank lines and lines that begin with # are left out. Hex of less than 16 digits
+needs 0x in front. A database, postgres://USER@HOST/DATABASE or mysql://...,
+needs --table and --column, or --query; ${NAME} in its URL is a variable.
 
-A source may have options of its own behind a #: orders.csv#column=id,
-ids.bin#format=binary, -#encoding=hex. The keys are column, encoding, format,
-gzip, separator, table and query (last). The flags hold for all sources that
-don't say otherwise. A path that itself ends so is given with an option behind
-it: a#column=1#gzip=auto.
+A source may have options of its own behind a #: orders.csv#column=id, where the
+flags hold for all others: column, encoding, format, gzip, separator, table and
+query (last). A path that ends so is given with an option behind it.
 
 A text that is no id ends the verb, with its line (exit code 4), or is counted
-with --skip-invalid. However many ids there are, --memory is all that is used;
-the rest goes to a file in --temp that is gone at the end.`
+with --skip-invalid. --memory is all that is used; the rest goes to a file in
+--temp that is gone at the end.`
 
 // idFlags are the flags of the verbs that read ids and sort them, and what they say.
 type idFlags struct {
@@ -49,13 +45,19 @@ type idFlags struct {
 	progress bool // shown even if standard error is no terminal
 }
 
-// connect opens a database whose ids are read.
-func connect(ctx context.Context, url string) (idsource.Database, error) {
-	db, err := openstore.OpenDatabase(ctx, url)
-	if err != nil {
-		return nil, err // not db: an interface of a nil pointer is not nil
+// reading says how sources are read: the world of the program, with the databases' clients.
+func (p program) reading() idsource.Options {
+	return idsource.Options{
+		Stdin:  p.stdin,
+		Expand: func(url string) (string, error) { return config.Expand(url, p.environ) },
+		Connect: func(ctx context.Context, url string) (idsource.Database, error) {
+			db, err := openstore.OpenDatabase(ctx, url)
+			if err != nil {
+				return nil, err // not db: an interface of a nil pointer is not nil
+			}
+			return db, nil
+		},
 	}
-	return db, nil
 }
 
 // add adds the flags to a verb, which says what the layout and the limit are of.
@@ -64,9 +66,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.layout.add(cmd, layout)
 	f.layout.parse = parseNarrow
 	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
-	f.options.Stdin = p.stdin
-	f.options.Expand = func(url string) (string, error) { return config.Expand(url, p.environ) }
-	f.options.Connect = connect
+	f.options = p.reading()
 	flags := cmd.Flags()
 	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", idsource.Formats()...)
 	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", idsource.Gzips()...)
@@ -103,10 +103,11 @@ func parseMemory(size string) (int64, error) {
 	return n, err
 }
 
-// layoutFlag is --layout of the verbs that need no configuration.
+// layoutFlag is --layout, and --generator of verbs that can take the layout from the configuration.
 type layoutFlag struct {
 	parsed[snowfence.Layout]
-	layout snowfence.Layout
+	layout   snowfence.Layout
+	settings *settings // with the generator; nil without a configuration
 }
 
 // add adds the flag, read by [config.ParseLayout].
@@ -137,39 +138,32 @@ func (f *layoutFlag) given() (l *snowfence.Layout, preset string) {
 	return &f.layout, preset
 }
 
-// layoutChoice is the layout of a verb: --layout, or else that of a generator.
-type layoutChoice struct {
-	layoutFlag
-	settings  *settings
-	generator string
-}
-
-// add adds the flags.
-func (f *layoutChoice) add(cmd *cobra.Command) {
-	f.layoutFlag.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
-	cmd.Flags().VarP(textFlag(&f.generator, "NAME"), "generator", "g", "generator of the configuration (default: the one named default, or the only one)")
+// addChoice adds --layout and --generator.
+func (f *layoutFlag) addChoice(cmd *cobra.Command) {
+	f.add(cmd, "layout of the ids: a preset's name or a text form (default: the generator's)")
 	f.settings = settingFlags(cmd, "config")
+	generatorFlag(cmd, &f.settings.generator, "generator of the configuration (default: the one named default, or the only one)")
 }
 
-// choose returns the layout.
-func (f *layoutChoice) choose(ctx context.Context, p program) (snowfence.Layout, error) {
-	l, _ := f.given()
+// choose returns the layout of --layout, or else that of a generator.
+func (f *layoutFlag) choose(ctx context.Context, p program) (none snowfence.Layout, err error) {
+	s := f.settings
 	switch {
-	case l != nil && f.generator != "":
-		return snowfence.Layout{}, usage(f.settings.cmd, errors.New("--layout and --generator both name a layout: must be one of them"))
-	case l != nil:
-		return *l, nil
+	case f.text != "" && s.generator != "":
+		return none, usage(s.cmd, errors.New("--layout and --generator both name a layout: must be one of them"))
+	case f.text != "":
+		return f.layout, nil
 	}
-	c, err := f.settings.load(p)
+	c, err := s.load(p)
 	if err != nil {
-		return snowfence.Layout{}, err
+		return none, err
 	}
-	name, g, err := chooseGenerator(c, f.generator)
+	name, g, err := s.choose(c, s.generator)
 	if err == nil && !g.Fenced() {
-		err = fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide)
+		err = usage(s.cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide))
 	}
 	if err != nil {
-		return snowfence.Layout{}, usage(f.settings.cmd, err)
+		return none, err
 	}
 	return p.layoutOf(ctx, c, name)
 }

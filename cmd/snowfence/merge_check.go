@@ -36,31 +36,24 @@ func (p program) mergeCheck() *cobra.Command {
 		Use:   "merge-check SIDE SIDE...",
 		Short: "Say which ids clash if these are merged, now and in future",
 		Long: `Merge-check says what is in the way of putting several sets of ids into one: the
-players of two game servers, two databases, two namespaces. It changes nothing
-in them.
-
-A side is one or more of
+players of two game servers, two namespaces. It changes nothing. A side is
   SOURCE                  ids: a file, standard input, a column of a database
   namespace:URL#NAME      who issues them: a namespace in a store
   layout:SPEC#0-3,8       who issues them: another system, with these worker
                           numbers; /since=TIME and /until=TIME may follow
-NAME=PART puts parts with one name together: the ids of a side and its
-namespace. A path that looks like something else is written ./path.
+NAME=PART puts parts with one name together into one side.
 
 ` + idSourceHelp + `
 
-Ids against ids: how many are on several sides, in which runs, the first with
-their places, and how many rows at least need another id. An id that occurs
-twice on one side is counted, but is no clash: run snowfence check on that side.
-
+Ids against ids: how many are on several sides, in which runs, and how many rows
+at least need another id. An id that occurs twice on one side is counted, but is
+no clash: run snowfence check on that side.
 Issuers against issuers: whether two could ever issue the same integer, from
 when, and why not. Two issuers of one side are compared, too. A register has
 only the present term. So only the ids show what earlier terms issued.
-
-Ids against issuers: which ids a namespace may still issue, such as rows that
-were imported with ticks to come, and the command that sets its floors above
-them. It takes all clocks to be right, except that a side's own rows may be up
-to 5s ahead.
+Ids against issuers: which ids a namespace may still issue, and the command that
+sets its floors above them. It takes all clocks to be right, except that a
+side's own rows may be up to 5s ahead.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
@@ -129,7 +122,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	if err := v.answer(*v.form, report, mergeTable(report), mergeText(report)); err != nil {
+	if err := v.answer(*v.form, report, mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
 	}
 	switch report.Verdict {

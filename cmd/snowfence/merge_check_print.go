@@ -9,65 +9,23 @@ import (
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxStrayRows is how many worker ids of strays the text lists. JSON and tables list all.
+// maxStrayRows is how many worker ids of strays the text lists. JSON lists all.
 const maxStrayRows = 20
 
-// mergeTable is a row for each finding.
-func mergeTable(r *merge.Report) string {
-	var rows [][]string
-	add := func(what, sides, worker, from, to, ids, text string) {
-		rows = append(rows, []string{what, sides, worker, from, to, ids, text})
-	}
-	add("verdict", "", "", "", "", "", string(r.Verdict))
-	if r.Data != nil {
-		for _, runs := range r.Data.Runs {
-			what := "ids"
-			if runs.Layout != nil {
-				what = runs.Layout.String()
-			}
-			for _, run := range runs.List {
-				c := runCells(runs, run)
-				add("clash", c[1], c[0], c[2], c[3], c[4], what)
-			}
-		}
-	}
-	for _, s := range r.Strays {
-		for _, w := range s.Workers {
-			add("stray", s.Side+", "+s.Issuer.Side, strconv.FormatInt(w.Worker, 10), "-", decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit), text.Grouped(w.Open), s.Name)
-		}
-	}
-	for _, f := range r.Forecasts {
-		sides := f.Sides[0]
-		if !f.Within {
-			sides += ", " + f.Sides[1]
-		}
-		if f.Never {
-			add("never", sides, "-", "-", "-", "-", f.Sentences[0])
-		}
-		for _, c := range f.Chances {
-			what, workers := merge.Future, slices.Compact([]int64{c.Stamps[0].Worker, c.Stamps[1].Worker})
-			if c.Settled() {
-				what = merge.Past
-			}
-			add(string(what), sides, text.List(workers, 2), decode.FormatTime(c.At.Time, time.Millisecond), "-", "-", c.ID.String())
-		}
-	}
-	return table("what, sides, >worker, from, to, >ids, text", rows)
-}
-
 // mergePage is the text of a report. Its lines are indented by two columns.
-type mergePage struct{ page }
+type mergePage struct{ page.Page }
 
 // line adds a line as it is, and say one that is wrapped.
 func (p *mergePage) line(format string, args ...any) {
-	p.page.line("  "+format, args...)
+	p.Page.Line("  "+format, args...)
 }
 func (p *mergePage) say(beginning, format string, args ...any) {
-	p.wrapped("  "+beginning, fmt.Sprintf(format, args...))
+	p.Wrapped("  "+beginning, fmt.Sprintf(format, args...))
 }
 
 // mergeText is the verdict, the sides, and then what it comes from.
@@ -180,9 +138,9 @@ func fewestText(r *merge.Report) string {
 // runs adds a table of runs.
 func (p *mergePage) runs(runs merge.Runs) {
 	count, l := text.Count(runs.All, "run"), runs.Layout
-	columns, first := ">worker, sides, from, to, >ids", 0
+	columns := ">worker, sides, from, to, >ids"
 	if l == nil {
-		columns, first = "sides, >first, >last, >ids", 1
+		columns = "sides, >first, >last, >ids"
 		p.say("", "%s of numbers that lie less than %s apart (no layout is known: --layout groups by worker id and time)", count, text.Grouped(runs.Apart))
 	} else {
 		p.say("", "%s of ids of one worker that lie at most %s apart, by the layout %s", count, time.Duration(runs.Gap*float64(time.Second)), l)
@@ -192,22 +150,16 @@ func (p *mergePage) runs(runs merge.Runs) {
 	}
 	var rows [][]string
 	for _, r := range runs.List {
-		rows = append(rows, runCells(runs, r)[first:])
+		row := []string{strings.Join(r.Sides, ", "), r.First.String(), r.Last.String(), text.Grouped(r.IDs)}
+		if l != nil {
+			row = []string{r.Worker.String(), row[0], decode.FormatTime(r.From.Time, l.Unit), decode.FormatTime(r.To.Time, l.Unit), row[3]}
+		}
+		rows = append(rows, row)
 	}
-	p.table("  ", columns, rows)
+	p.Table("  ", columns, rows)
 	if more := runs.All - len(runs.List); more > 0 {
 		p.line("and %s, none with more ids (--limit lists more)", text.Count(more, "more run"))
 	}
-}
-
-// runCells are the cells of a run in a table: worker, sides, from, to and ids. Its ends
-// are times, or numbers where no layout is known.
-func runCells(runs merge.Runs, r merge.Run) []string {
-	worker, from, to := "-", r.First.String(), r.Last.String()
-	if l := runs.Layout; l != nil {
-		worker, from, to = r.Worker.String(), decode.FormatTime(r.From.Time, l.Unit), decode.FormatTime(r.To.Time, l.Unit)
-	}
-	return []string{worker, strings.Join(r.Sides, ", "), from, to, text.Grouped(r.IDs)}
 }
 
 // strays names the ids that an issuer may have issued, or may still issue.
@@ -249,7 +201,7 @@ func (p *mergePage) open(s *merge.Strays) {
 	for _, w := range s.Workers[:min(len(s.Workers), maxStrayRows)] {
 		rows = append(rows, []string{strconv.FormatInt(w.Worker, 10), text.Grouped(w.Open), strconv.FormatInt(int64(w.Until.Tick), 10), decode.FormatTime(w.Until.Time.Time, s.Issuer.Layout.Unit)})
 	}
-	p.table("      ", ">worker, >ids, >highest tick, its time", rows)
+	p.Table("      ", ">worker, >ids, >highest tick, its time", rows)
 	if more := len(s.Workers) - maxStrayRows; more > 0 {
 		p.line("  and %s more (-o json lists all)", text.Count(more, "worker id"))
 	}

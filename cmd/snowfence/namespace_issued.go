@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,11 +20,11 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/journal"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
@@ -42,32 +45,26 @@ type givenOut struct {
 	foreign  uint64 // ids of others
 }
 
+// add adds the flags to a verb.
 func (i *givenOut) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", func(list string) error {
-		ids, err := parseLastIDs(list)
-		i.ids = append(i.ids, ids...)
-		return err
-	})
+	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&i.ids))
 	flags.StringArrayVar(&i.places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
 	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
+}
+
+// newest has the id with the greatest tick of each worker number.
+type newest map[int64]snowfence.Parts
+
+func (n newest) add(number int64, parts snowfence.Parts) {
+	if before, ok := n[number]; !ok || parts.Tick > before.Tick {
+		n[number] = parts
+	}
 }
 
 // older is what is found where the store is behind.
 func older(key, format string, args ...any) roster.Finding {
 	return roster.Finding{Severity: roster.Fault, Check: roster.CheckIssued, Key: key, Text: fmt.Sprintf(format, args...)}
-}
-
-// flags returns the flags of a remedy's command: the command then means this namespace of this store. They hold no password.
-func (at *site) flags(cmd *cobra.Command) string {
-	line := " --namespace " + merge.Quote(at.roster.Namespace)
-	if file := cmd.Flags().Lookup("config"); file.Changed {
-		line += " --config " + merge.Quote(file.Value.String())
-	}
-	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
-		line += " --store " + merge.Quote(at.settings.ShowStore(at.store))
-	}
-	return line
 }
 
 // compare finds each worker id that is behind the ids that were given out.
@@ -79,22 +76,20 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 	if len(places) > 0 && r.Layout().Wide {
 		return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
 	}
-	latest := map[int64]snowfence.Parts{} // by worker number
+	latest := newest{} // of all places
 	for _, place := range places {
-		name, newest, err := i.newest(ctx, place, r)
+		name, its, err := i.newest(ctx, place, r)
 		if err != nil {
 			return nil, err
 		}
-		last := slices.MaxFunc(slices.Collect(maps.Values(newest)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
+		last := slices.MaxFunc(slices.Collect(maps.Values(its)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
 		if last.Tick < r.Begun() {
 			found = append(found, older(name, "its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
 				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
 			continue
 		}
-		for number, parts := range newest {
-			if before, ok := latest[number]; !ok || parts.Tick > before.Tick {
-				latest[number] = parts
-			}
+		for number, parts := range its {
+			latest.add(number, parts)
 		}
 	}
 	for number, parts := range latest {
@@ -124,23 +119,22 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 
 // newest returns the greatest tick of each worker id in a place, and how the place is named. It refuses a place without ids
 // of this store, and one whose ids look rounded.
-func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, newest map[int64]snowfence.Parts, err error) {
-	newest = map[int64]snowfence.Parts{}
+func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, all newest, err error) {
+	all = newest{}
 	l, rounding := r.Layout(), idsource.Rounding{}
 	see := func(id snowfence.ID) error {
 		rounding.Add([]idsource.Item{{ID: id}})
 		parts, err := l.Decompose(id)
 		number := parts.Datacenter<<l.Bits(snowfence.Worker) | parts.Worker
-		switch before, ok := newest[number]; {
+		switch {
 		case err != nil:
 			return err
 		case !r.Own(number):
 			i.foreign++
-			return nil
-		case !ok || parts.Tick > before.Tick:
-			newest[number] = parts
+		default:
+			all.add(number, parts)
+			i.compared++
 		}
-		i.compared++
 		return nil
 	}
 	if place != lastID {
@@ -155,10 +149,10 @@ func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (
 	case err != nil:
 	case evidence != "":
 		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": rounded ids have other worker ids: export the column as text from where the ids were made")
-	case len(newest) == 0:
+	case len(all) == 0:
 		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids of this store were read, so nothing is known of it")
 	}
-	return name, newest, err
+	return name, all, err
 }
 
 // read reads every id of a place, and returns how the place is named.
@@ -167,9 +161,7 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 	if err != nil {
 		return "", err
 	}
-	options, err := place.Options(idsource.Options{
-		Stdin: i.stdin, Connect: connect, Expand: func(url string) (string, error) { return config.Expand(url, i.environ) },
-	})
+	options, err := place.Options(i.reading())
 	if err != nil {
 		return "", err
 	}
@@ -256,4 +248,44 @@ func again(c counter.Info, date string, number int64) bool {
 	}
 	_, err := c.Raised(date, number)
 	return !errors.As(err, new(*counter.DateError))
+}
+
+// pages returns the pages in the journals of this host, and changes nothing there.
+func pages(settings config.Config) (kept [][]byte, err error) {
+	folders, err := os.ReadDir(settings.Journals())
+	if settings.Data == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, folder := range folders {
+		peeked, wrong := journal.Peek(filepath.Join(settings.Journals(), folder.Name()))
+		kept, err = append(kept, peeked...), errors.Join(err, wrong)
+	}
+	return kept, err
+}
+
+// alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
+// returns an error that says what there is otherwise.
+func (i *givenOut) alone(ctx context.Context, c roster.Config, kept [][]byte) error {
+	name := c.Namespace
+	all, err := roster.Namespaces(ctx, c.Store, c.Clock.Wall())
+	if err != nil {
+		return unavailable(err)
+	}
+	had := slices.ContainsFunc(all, func(s roster.Summary) bool { return s.Name == name }) ||
+		slices.ContainsFunc(kept, func(page []byte) bool { return roster.PageOf(name, page) })
+	if len(i.numbers) > 0 && len(i.ids)+len(i.places) == 0 && !had {
+		return nil
+	}
+	var counters []string
+	for found, err := range counter.List(ctx, c.Store, name) {
+		if err != nil && found.Name == "" {
+			return unavailable(err)
+		}
+		counters = append(counters, found.Name)
+	}
+	there := "there is no counter of it either"
+	if len(counters) > 0 {
+		there = "compare its counters by --last-number: " + strings.Join(counters, ", ")
+	}
+	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s", name, there))
 }

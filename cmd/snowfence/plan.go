@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,13 +23,11 @@ func (p program) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Divide an id's bits, or check what is claimed of a layout",
-		Long: `Plan offers the layouts that meet requirements, best first, with how long they
-last and how much they hold. If nothing fits, plan names each requirement that
-you could lower, and how far.
-
-With --layout the requirements are claims: each is answered with the real
-number, even for a layout that cannot exist, and if one is false, plan offers
-what fits. Exit code 1 means that the answer is no.
+		Long: `Plan offers the layouts that meet requirements, best first. If none fits, plan
+names each requirement that you could lower, and how far. With --layout the
+requirements are claims: each is answered with the real number, even for a
+layout that cannot exist, and if one is false, plan offers what fits. Exit code
+1 means that the answer is no.
 
 Rates: --rate is what all workers mint together, the load spread evenly;
 --worker-rate is what any one of them must manage; --burst is how many ids one
@@ -82,7 +79,7 @@ func (p program) planOffer(f form, asked plan.Requirements) error {
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Offer
-	}{asked, offer}, offerTable(offer), "asked: "+askedText(asked)+"\n\n"+offerText(asked, offer))
+	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offer.Text(asked)))
 	if err == nil && len(offer.Options) == 0 {
 		p.note("no layout fits: %s", offer.Problem)
 		return reported(exitFailure)
@@ -99,7 +96,7 @@ func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Assessment
-	}{claimed, a}, claimTable(a), checkText(l, claimed, a))
+	}{claimed, a}, a.Text(l, claimed))
 	if err == nil && !a.Holds() {
 		p.note("%s: %s", a.Widths, refusal(a))
 		return reported(exitFailure)
@@ -119,118 +116,6 @@ func refusal(a plan.Assessment) string {
 		}
 	}
 	return fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
-}
-
-// askedText lists requirements.
-func askedText(r plan.Requirements) string {
-	parts := []string{plan.Amount(plan.Years(r.Years), "year"), text.Count(r.Workers, "worker")}
-	if r.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%s ids/s in all (%s each)", plan.Quantity(r.Rate), plan.Quantity(r.Rate/float64(r.Workers))))
-	}
-	if r.WorkerRate > 0 {
-		parts = append(parts, plan.Quantity(r.WorkerRate)+" ids/s of any worker")
-	}
-	if r.Burst > 0 {
-		parts = append(parts, text.Grouped(r.Burst)+" ids in a tick")
-	}
-	if r.Bits > 0 {
-		parts = append(parts, strconv.Itoa(r.Bits)+" bits")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// offerText is what fits, what nearly does, or what would have to give.
-func offerText(asked plan.Requirements, o plan.Offer) string {
-	var p page
-	// options are numbered, with why each stands where it does, and how to use it.
-	options := func(list []plan.Option) {
-		p.WriteString(optionTable(list) + "\n")
-		for i, o := range list {
-			p.line("%d  %s\n   --layout %s", i+1, o.Why, o.Layout)
-		}
-	}
-	switch {
-	case len(o.Options) > 0:
-		options(o.Options)
-	case len(o.Relax) == 0:
-		p.line("nothing fits: %s\n\nlowering one requirement alone is not enough", o.Problem)
-	default:
-		p.line("nothing fits: %s\n\nany one of these is enough:", o.Problem)
-		for _, r := range o.Relax {
-			p.line("  %s", r.Text)
-		}
-	}
-	if len(o.Near) > 0 {
-		p.line("\nclose, if a little less than %s will do:\n", plan.Amount(plan.Years(asked.Years), "year"))
-		options(o.Near)
-	}
-	return p.String()
-}
-
-// optionTable is a line for each option, numbered.
-func optionTable(options []plan.Option) string {
-	rows := make([][]string, len(options))
-	for i, o := range options {
-		rows[i] = []string{
-			strconv.Itoa(i + 1), o.Widths, plan.Years(o.Years), text.Grouped(o.Workers),
-			text.Grouped(o.PerTick), plan.Quantity(o.WorkerRate), plan.Quantity(o.Rate),
-		}
-	}
-	return table(">, layout, >years, >workers, >ids/tick, >ids/s each, >in all", rows)
-}
-
-// offerTable is the bare table: options, or else relaxations.
-func offerTable(o plan.Offer) string {
-	if len(o.Options) > 0 {
-		return optionTable(o.Options)
-	}
-	rows := make([][]string, len(o.Relax))
-	for i, r := range o.Relax {
-		rows[i] = []string{r.Requirement, plan.Quantity(r.From), r.Text}
-	}
-	return table("relax, >asked, to", rows)
-}
-
-// claimTable is the layout itself and a line for each claim.
-func claimTable(a plan.Assessment) string {
-	layout := a.Widths
-	if a.Problem != "" {
-		layout += ": " + a.Problem
-	}
-	rows := [][]string{{"layout", strconv.FormatBool(a.Problem == ""), layout}}
-	for _, c := range a.Claims {
-		rows = append(rows, []string{c.Requirement, strconv.FormatBool(c.Holds), c.Answer})
-	}
-	return table("claim, true, answer", rows)
-}
-
-// checkText is the measure of a layout, the answers, and what fits instead.
-func checkText(l snowfence.Layout, claimed plan.Requirements, a plan.Assessment) string {
-	var p page
-	p.line("%s, epoch %s", a.Widths, l.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
-	if a.Problem != "" {
-		p.line("refused: %s", a.Problem)
-	}
-	life := plan.Amount(plan.Years(a.Years), "year")
-	if !a.Horizon.IsZero() {
-		life += ", until " + a.Horizon.Format("2006-01-02")
-	}
-	p.line("\n  bits       %d\n  lasts      %s\n  workers    %s", a.Bits, life, text.Grouped(a.Workers))
-	p.line("  ids/tick   %s of a worker; a tick is %s", text.Grouped(a.PerTick), l.Unit)
-	p.line("  ids/s      %s of a worker, %s in all", plan.Quantity(a.WorkerRate), plan.Quantity(a.Rate))
-	if len(a.Claims) > 0 {
-		p.line("")
-	}
-	for _, c := range a.Claims {
-		p.line("%-5v  %s", c.Holds, c.Answer)
-	}
-	if a.Offer != nil {
-		need := claimed
-		need.Workers, need.Years = cmp.Or(need.Workers, a.Workers), cmp.Or(need.Years, plan.CustomaryYears)
-		p.line("\nwhat fits for %s:\n", askedText(need))
-		p.WriteString(offerText(need, *a.Offer))
-	}
-	return p.String()
 }
 
 // draft is [plan.ParseDraft], with the shorter error of [config.ParseLayout] for a single word.

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -25,6 +24,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/fence"
@@ -246,7 +246,7 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 		{syscall.ENOSPC, "snowfence: no space left on device\n"},
 	} {
 		for _, args := range [][]string{
-			{"version"}, {"version", "-o", "json"}, {"decode", "7"}, {"decode", "7", "-o", "table"}, {"plan"},
+			{"version"}, {"version", "-o", "json"}, {"decode", "7"}, {"decode", "7", "-o", "json"}, {"plan"},
 			{"plan", "--layout", "baidu"}, {"config", "check"}, {"config", "print"}, {"next"}, {"completion", "bash"},
 		} {
 			p, _, stderr := inTest(t)
@@ -317,53 +317,12 @@ func TestDurationsInALogForProgramsHaveTheirUnit(t *testing.T) {
 	}
 }
 
-func TestVersionIsWhatTheToolchainStored(t *testing.T) {
-	stored := &debug.BuildInfo{
-		Main: debug.Module{Version: "v1.2.3"},
-		Settings: []debug.BuildSetting{
-			{Key: "vcs.revision", Value: "0123abcd"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}, {Key: "vcs.modified", Value: "true"},
-		},
-	}
-	b := buildOf(stored)
-	if b.Version != "v1.2.3" || b.Revision != "0123abcd" || b.Time != "2026-01-02T03:04:05Z" || !b.Modified {
-		t.Errorf("got %+v", b)
-	}
-	if !strings.HasPrefix(b.String(), "snowfence v1.2.3 0123abcd modified go1.") {
-		t.Errorf("got %q", b)
-	}
-	for _, info := range []*debug.BuildInfo{nil, {}, {Main: debug.Module{Version: "(devel)"}}} {
-		if b := buildOf(info); b.Version != "devel" || b.Revision != "" || b.Go == "" || b.Platform == "" {
-			t.Errorf("got %+v", b)
-		}
-	}
-}
-
-func TestTablesAlign(t *testing.T) {
-	got := table(">id, what, >n", [][]string{{"7", "µs", "1,000"}, {"1000", "milliseconds", "1"}})
-	want := "  ID  WHAT              N\n   7  µs            1,000\n1000  milliseconds      1\n"
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-}
-
-// TestOthersTextsAreVisible: a terminal would obey or hide parts of hosts, versions, reasons and names in a store, and an own
-// line break would forge a line.
-func TestOthersTextsAreVisible(t *testing.T) {
+// TestOthersTextsAreVisibleInAllOutput: a terminal would obey or hide parts of hosts, versions, reasons and names in a store,
+// and an own line break would forge a line.
+func TestOthersTextsAreVisibleInAllOutput(t *testing.T) {
 	const hostile = "a\x1b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\x7f\x9b\xff\u200bé"
-	const shown = `a\x1b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\x7f\x9b\xff\u200bé`
-	if got, want := table("a, b", [][]string{{hostile, "c"}}), "A"+strings.Repeat(" ", utf8.RuneCountInString(shown)+1)+"B\n"+shown+"  c\n"; got != want {
-		t.Errorf("a table is\n%q, want\n%q", got, want)
-	}
-	var page page
-	page.line("%s: %v, %v", hostile, errors.New(hostile), 7)
-	page.table("  ", "a", [][]string{{hostile}})
-	page.wrapped("- ", hostile)
-	if got, want := page.String(), shown+": "+shown+", 7\n  A\n  "+shown+"\n"; !strings.HasPrefix(got, want) || strings.ContainsFunc(got, unseen) {
-		t.Errorf("a page is\n%q, want\n%q", got, want)
-	}
-
 	p, stdout, stderr := inTest(t)
-	if err := errors.Join(p.print("a\x1b[2Jb\x9b\x1b[32m\tc\n"), p.printJSON([]string{hostile, "\U000e0041<"})); err != nil {
+	if err := errors.Join(p.print("a\x1b[2Jb\x9b\x1b[32m\tc\n"), p.answer(jsonForm, []string{hostile, "\U000e0041<"}, "")); err != nil {
 		t.Fatal(err)
 	}
 	want := `a\x1b[2Jb\x9b\x1b[32m` + "\tc\n" + `["a\u001b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\u007f\ufffd\ufffd\u200bé","\udb40\udc41<"]` + "\n"
@@ -378,7 +337,7 @@ func TestOthersTextsAreVisible(t *testing.T) {
 	}
 	p.colour = true
 	stdout.Reset()
-	if err := p.print(p.paint("time", "t") + "\x1b[2J\x1b[5m"); err != nil || stdout.String() != "\x1b[36mt\x1b[0m"+`\x1b[2J\x1b[5m` {
+	if err := p.print(page.Paint("time", "t") + "\x1b[2J\x1b[5m"); err != nil || stdout.String() != "\x1b[36mt\x1b[0m"+`\x1b[2J\x1b[5m` {
 		t.Errorf("painted %q (%v)", stdout, err)
 	}
 }

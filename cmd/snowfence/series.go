@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -11,9 +10,6 @@ import (
 
 	"snowfence.example/snowfence/daemon/builtin"
 )
-
-// kindSeries is the kind of the generators that these verbs know.
-const kindSeries = "series"
 
 func (p program) series() *cobra.Command {
 	return group(&cobra.Command{
@@ -47,14 +43,8 @@ type numberDocument struct {
 	Changed string `json:"changed,omitempty"`
 }
 
-const numberColumns = "id,>number,state,changed,reason"
-
-func (d numberDocument) row() []string {
-	return []string{d.ID, d.Number, d.State, d.Changed, d.Reason}
-}
-
 // onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
-func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error) *cobra.Command {
+func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error) *cobra.Command {
 	f, tenant := outputFlag(cmd), ""
 	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
 	s := settingFlags(cmd, "store", "data")
@@ -64,19 +54,19 @@ func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, f fo
 		if err != nil {
 			return err
 		}
-		name, g, err := chooseGenerator(c, args[0])
-		if err == nil && g.Kind != kindSeries {
-			err = fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, kindSeries)
+		name, g, err := s.choose(c, args[0])
+		if err == nil && g.Kind != builtin.KindSeries {
+			err = usage(cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, builtin.KindSeries))
 		}
 		if err != nil {
-			return usage(cmd, err)
+			return err
 		}
-		of, err := p.counted(c).OpenSeries(cmd.Context(), name)
+		of, err := p.builtin(c).OpenSeries(cmd.Context(), name)
 		if err != nil {
 			return unavailable(err)
 		}
 		defer p.closing("close database: ", func() error { return of.Close(context.WithoutCancel(cmd.Context())) })
-		return unavailable(run(cmd.Context(), *f, of, numberDocument{Type: "number", Series: name, Tenant: tenant}, args[1:]))
+		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, of, numberDocument{Type: "number", Series: name, Tenant: tenant}, args[1:]))
 	}
 	return cmd
 }
@@ -94,7 +84,7 @@ missing.`,
 		Args: exactly(1),
 	}
 	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, _ []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err
 		}
@@ -107,20 +97,8 @@ missing.`,
 		}
 		d.Number, d.ID, d.State = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
 		d.Token, d.Until = r.Token, r.Until.Format(time.RFC3339)
-		return p.answer(f, d, table("id,>number,token,until", [][]string{{d.ID, d.Number, d.Token, d.Until}}),
-			fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.ID, d.Number, d.Token, d.Until))
+		return p.answer(out.form, d, fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.ID, d.Number, d.Token, d.Until))
 	})
-}
-
-// durationFlag is a flag with a duration above 0.
-func durationFlag(value *time.Duration) *parsed[time.Duration] {
-	return &parsed[time.Duration]{value: value, word: "DURATION", parse: func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
-			return 0, errors.New("must be a duration above 0 such as 30s or 10m")
-		}
-		return d, nil
-	}}
 }
 
 func (p program) seriesConfirm() *cobra.Command {
@@ -131,9 +109,9 @@ func (p program) seriesConfirm() *cobra.Command {
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
 		Args:    exactly(3),
 	}
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error {
 		d.State = "confirmed"
-		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.Tenant, number, args[1]) })
+		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.Tenant, number, args[1]) })
 	})
 }
 
@@ -148,9 +126,9 @@ and the audit shows the reason.`,
 		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.onSeries(cmd, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, args []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error {
 		d.State, d.Reason = "void", reason
-		return p.endNumber(cmd, f, s, d, args[0], func(number int64) error { return s.Void(ctx, d.Tenant, number, args[1], reason) })
+		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Void(ctx, d.Tenant, number, args[1], reason) })
 	})
 }
 
@@ -164,7 +142,7 @@ func (p program) endNumber(cmd *cobra.Command, f form, s *builtin.Series, d numb
 		return err
 	}
 	d.Number, d.ID = text, s.Text(number)
-	return p.answer(f, d, table(numberColumns, [][]string{d.row()}), d.ID+" is "+d.State+"\n")
+	return p.answer(f, d, d.ID+" is "+d.State+"\n")
 }
 
 func (p program) seriesAudit() *cobra.Command {
@@ -176,8 +154,7 @@ its timeout, confirmed, void with its reason, or missing, if its row was deleted
 by hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
 		Args:    exactly(1),
-	}, func(ctx context.Context, f form, s *builtin.Series, d numberDocument, _ []string) error {
-		var rows [][]string
+	}, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, _ []string) error {
 		for e, err := range s.Audit(ctx, d.Tenant) {
 			if err != nil {
 				return err
@@ -186,14 +163,11 @@ by hand. -o json prints one object a line.`,
 			if !e.Changed.IsZero() {
 				d.Changed = e.Changed.Format(time.RFC3339)
 			}
-			if f == jsonForm {
-				if err := p.printJSON(d); err != nil {
-					return err
-				}
-				continue
+			if err := out.object(d); err != nil {
+				return err
 			}
-			rows = append(rows, d.row())
+			out.row(d.ID, d.Number, d.State, d.Changed, d.Reason)
 		}
-		return p.print(table(numberColumns, rows))
+		return out.end("id,>number,state,changed,reason")
 	})
 }

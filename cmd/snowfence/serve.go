@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
 )
@@ -23,14 +24,14 @@ func (p program) serve() *cobra.Command {
 		Short: "Hand out ids over HTTP",
 		Long: `Serve runs the daemon. It needs no configuration: ids come from one generator
 named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
-Each user and each systemd unit has a state directory of its own. Daemons that
-share one space of ids name one folder with --data, or one store with --store.
+Daemons that share one space of ids name one folder with --data, or one store
+with --store.
 
 On SIGHUP the daemon reads the log's level, and the files of tokens and TLS,
 again. On an interrupt or SIGTERM it serves on for limits.linger, not ready, if
 that is set. Then it finishes the requests under way and gives the worker ids
-back. A second one ends the process at once. That is as safe, but no other
-process can claim the worker ids until their windows end.
+back. A second one ends the process at once, which is as safe, but the worker
+ids rest until their windows end.
 
 Every setting can also stand in a configuration file or in a variable:
 'snowfence config print' lists them all, with where each came from.`,
@@ -131,7 +132,7 @@ func (p program) logger(format string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == jsonLog {
 		options.ReplaceAttr = durationText
-		return slog.New(slog.NewJSONHandler(jsonWriter{p.stderr}, options))
+		return slog.New(slog.NewJSONHandler(page.JSONWriter{Writer: p.stderr}, options))
 	}
 	return slog.New(slog.NewTextHandler(p.stderr, options))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
@@ -33,22 +32,22 @@ type site struct {
 // siteFlags adds the flags that say which namespace of which store is meant.
 func siteFlags(cmd *cobra.Command) *settings {
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
-	cmd.Flags().VarP(textFlag(&s.generator, "NAME"), "generator", "g", "generator of the configuration whose namespace and store are meant")
+	generatorFlag(cmd, &s.generator, "generator of the configuration whose namespace and store are meant")
 	return s
 }
 
 // named returns the namespace and the store of the generator that --generator names. Another --store wins.
 func (s *settings) named(c config.Config) (namespace, store string, err error) {
-	name, g, err := chooseGenerator(c, s.generator)
+	name, g, err := s.choose(c, s.generator)
 	switch {
 	case err != nil:
 	case s.cmd.Flags().Changed("namespace"):
-		err = errors.New("--namespace and --generator both name a namespace: must be one of them")
+		err = usage(s.cmd, errors.New("--namespace and --generator both name a namespace: must be one of them"))
 	case !builtin.OnStore(g.Kind):
-		err = fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind)
+		err = usage(s.cmd, fmt.Errorf("generator %s is of kind %s: it has no namespace in a store", name, g.Kind))
 	}
 	if err != nil {
-		return "", "", usage(s.cmd, err)
+		return "", "", err
 	}
 	if s.cmd.Flags().Changed("store") {
 		return g.Namespace, c.Store, nil
@@ -56,10 +55,9 @@ func (s *settings) named(c config.Config) (namespace, store string, err error) {
 	return g.Namespace, c.StoresOf(g)[0], nil
 }
 
-// siteOf finds the site that the configuration names. The namespace is that of
-// --namespace, or else the one of the generator that next would use.
+// siteOf finds the site that the configuration names. The namespace is that of --namespace, or else the one of the
+// generator that next would use. The flag does not move the generators there.
 func (p program) siteOf(s *settings) (*site, error) {
-	// The flag names what to look at. It does not move the generators there.
 	c, err := s.load(p, "namespace")
 	if err != nil {
 		return nil, err
@@ -77,12 +75,12 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 		}
 	}
 	if namespace == "" {
-		_, g, err := chooseGenerator(c, "")
+		_, g, err := s.choose(c, "")
+		if err == nil && !g.Fenced() {
+			err = fmt.Errorf("the generator is of kind %s, without worker ids", g.Kind)
+		}
 		if err != nil {
 			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: %w", err))
-		}
-		if !g.Fenced() {
-			return nil, usage(s.cmd, fmt.Errorf("say by -g or --namespace which one is meant: the generator is of kind %s, without worker ids", g.Kind))
 		}
 		namespace = g.Namespace
 	}
@@ -103,16 +101,8 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 	if engine.Private(store) {
 		p.warn("the store " + store + " is of this process alone: it has nothing to show")
 	}
-	return &site{
-		program:     p,
-		settings:    c,
-		store:       store,
-		datacenters: datacenters,
-		roster: roster.Config{
-			Namespace: namespace, MaxRollback: rollback, Clock: p.clock,
-			Process: daemon.Process(thisBuild().Version, p.clock.Wall()),
-		},
-	}, nil
+	at := roster.Config{Namespace: namespace, MaxRollback: rollback, Clock: p.clock, Process: p.process()}
+	return &site{program: p, settings: c, store: store, roster: at, datacenters: datacenters}, nil
 }
 
 // layoutOf returns the layout of a fenced generator's ids. One without a layout in the configuration has the
@@ -166,20 +156,6 @@ func (at *site) close() {
 // onRoster completes a verb that works on a namespace, which must exist, and hold to
 // --layout if that is given. Each argument of such a verb is a worker number.
 func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error) *cobra.Command {
-	return p.onSite(cmd, func(cmd *cobra.Command, f form, at *site, args []string) error {
-		r, err := at.namespace(cmd)
-		if errors.Is(err, roster.ErrNoNamespace) {
-			err = fmt.Errorf("%w (see 'snowfence namespace list', and for generators that count 'snowfence counters list')", err)
-		}
-		if err != nil {
-			return err
-		}
-		return run(cmd, f, r, args)
-	})
-}
-
-// onSite completes a verb that works on a site, whose store must exist.
-func (p program) onSite(cmd *cobra.Command, run func(cmd *cobra.Command, f form, at *site, args []string) error) *cobra.Command {
 	f, s := outputFlag(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -187,15 +163,23 @@ func (p program) onSite(cmd *cobra.Command, run func(cmd *cobra.Command, f form,
 		if err != nil {
 			return err
 		}
-		return at.run(cmd.Context(), func() error { return run(cmd, *f, at, args) })
+		return at.run(cmd, func(r *roster.Roster, err error) error {
+			if errors.Is(err, roster.ErrNoNamespace) {
+				err = fmt.Errorf("%w (see 'snowfence namespace list', and for generators that count 'snowfence counters list')", err)
+			}
+			if err != nil {
+				return err
+			}
+			return run(cmd, *f, r, args)
+		})
 	}
 	return cmd
 }
 
-// onEverySite completes a verb that works on a site. Where no flag names one, and none is given that is for one site alone, it
-// works on the namespaces of all generators with worker ids, one after the other. What was reported of one of them is
-// returned unless another could not be read.
-func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *cobra.Command, f form, at *site) error) *cobra.Command {
+// onEverySite completes a verb that works on a namespace, or where there is none gets the error. Where no flag names one, and
+// none is given that is for one alone, it works on the namespaces of all generators with worker ids, one after the other. What
+// was reported of one of them is returned unless another could not be read.
+func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *cobra.Command, f form, at *site, r *roster.Roster, err error) error) *cobra.Command {
 	f, s := outputFlag(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -212,7 +196,7 @@ func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *
 		for _, s.generator = range names {
 			at, err := p.siteIn(c, s)
 			if err == nil {
-				err = at.run(cmd.Context(), func() error { return run(cmd, *f, at) })
+				err = at.run(cmd, func(r *roster.Roster, err error) error { return run(cmd, *f, at, r, err) })
 			}
 			switch {
 			case errors.As(err, new(reported)):
@@ -233,11 +217,8 @@ func namespacesOf(c config.Config) (names []string) {
 	seen := map[[2]string]bool{}
 	for _, name := range c.Names() {
 		g := c.Generators[name]
-		if !g.Fenced() {
-			continue
-		}
 		key := [2]string{g.Namespace, c.StoresOf(g)[0]}
-		if !seen[key] {
+		if g.Fenced() && !seen[key] {
 			seen[key] = true
 			names = append(names, name)
 		}
@@ -245,23 +226,19 @@ func namespacesOf(c config.Config) (names []string) {
 	return names
 }
 
-// run opens the site's store, which must exist, for as long as something is done with it.
-func (at *site) run(ctx context.Context, do func() error) error {
-	if err := at.open(ctx, true); err != nil {
+// run opens the site's store, which must exist, and its namespace, which must hold to --layout if that is given, for as long
+// as something is done with it.
+func (at *site) run(cmd *cobra.Command, do func(*roster.Roster, error) error) error {
+	if err := at.open(cmd.Context(), true); err != nil {
 		return err
 	}
 	defer at.close()
-	return do()
-}
-
-// namespace reads the site's namespace, which must hold to --layout if that is given.
-func (at *site) namespace(cmd *cobra.Command) (*roster.Roster, error) {
 	r, err := roster.Open(cmd.Context(), at.roster)
 	if err != nil {
-		return nil, unavailable(err)
+		return do(nil, unavailable(err))
 	}
 	if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
-		return nil, &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
 	}
-	return r, nil
+	return do(r, err)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (p program) sql() *cobra.Command {
-	var layout layoutChoice
+	var layout layoutFlag
 	var o sqlfunc.Options
 	cmd := &cobra.Command{
 		Use:   "sql postgres|mysql|sqlite",
@@ -32,7 +32,7 @@ SQLite has no stored functions. It gets a view, orders_ids, of the ids in
 		Args:      exactly(1),
 		ValidArgs: text.Strings(sqlfunc.Databases()),
 	}
-	layout.add(cmd)
+	layout.addChoice(cmd)
 	cmd.Flags().Var(textFlag(&o.Prefix, "NAME"), "prefix", "begins the name of each function (default snowfence)")
 	cmd.Flags().Var(textFlag(&o.Table, "NAME"), "table", "for sqlite: table of the ids (default: the prefix)")
 	cmd.Flags().Var(textFlag(&o.Column, "NAME"), "column", "for sqlite: column of the ids (default id)")

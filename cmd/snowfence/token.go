@@ -44,9 +44,7 @@ is refused from then on, on open connections, too.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		return p.answer(*f, tokenDocument{text, grant.String()},
-			table("what, value", [][]string{{"token", text}, {"line", grant.String()}}),
-			"token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
+		return p.answer(*f, tokenDocument{text, grant.String()}, "token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
 	}
 	return cmd
 }

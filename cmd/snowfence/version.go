@@ -1,26 +1,26 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // build is what the binary says of itself.
 type build struct {
-	// Version is the module's version, "devel" when built from a work tree.
-	Version string `json:"version"`
-	// Revision and Time are those of the commit, when version control was
-	// there at the build; Modified says that the tree differed from it.
+	Version  string `json:"version"` // of the module, "devel" when built from a work tree
 	Revision string `json:"revision,omitempty"`
-	Time     string `json:"time,omitempty"`
-	Modified bool   `json:"modified"`
+	Time     string `json:"time,omitempty"` // of the revision
+	Modified bool   `json:"modified"`       // the tree differed from the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+}
+
+// thisBuild is the running binary's.
+func thisBuild() build {
+	info, _ := debug.ReadBuildInfo() // nil where there is none
+	return buildOf(info)
 }
 
 // buildOf reads what the toolchain stored.
@@ -32,54 +32,35 @@ func buildOf(info *debug.BuildInfo) build {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		b.Version = v
 	}
+	stored := map[string]string{}
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.time":
-			b.Time = s.Value
-		case "vcs.modified":
-			b.Modified = s.Value == "true"
-		}
+		stored[s.Key] = s.Value
 	}
+	b.Revision, b.Time, b.Modified = stored["vcs.revision"], stored["vcs.time"], stored["vcs.modified"] == "true"
 	return b
 }
 
+// String is the line that the verb prints.
 func (b build) String() string {
-	var s strings.Builder
-	s.WriteString("snowfence " + b.Version)
+	line := "snowfence " + b.Version
 	if b.Revision != "" {
-		s.WriteString(" " + b.Revision)
+		line += " " + b.Revision
 	}
 	if b.Modified {
-		s.WriteString(" modified")
+		line += " modified"
 	}
-	return s.String() + " " + b.Go + " " + b.Platform
-}
-
-// thisBuild is the running binary's.
-func thisBuild() build {
-	info, _ := debug.ReadBuildInfo() // nil where there is none
-	return buildOf(info)
+	return line + " " + b.Go + " " + b.Platform
 }
 
 func (p program) version() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Show the version, the revision and the Go version",
-		Example: `  snowfence version
-  snowfence version -o json`,
+		Use:     "version",
+		Short:   "Show the version, the revision and the Go version",
+		Example: "  snowfence version\n  snowfence version -o json",
 	}
 	f := outputFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := thisBuild()
-		return p.answer(*f, b, table(
-			"version, revision, modified, go, platform",
-			[][]string{{b.Version, orDash(b.Revision), fmt.Sprint(b.Modified), b.Go, b.Platform}},
-		), b.String()+"\n")
+		return p.answer(*f, thisBuild(), thisBuild().String()+"\n")
 	}
 	return cmd
 }
-
-// orDash fills an empty cell of a table.
-func orDash(s string) string { return cmp.Or(s, "-") }

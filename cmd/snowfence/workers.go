@@ -10,11 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxRows is how many worker ids a table lists: the lowest ones. JSON lists all.
+// maxRows is how many worker ids the text lists: the lowest ones. JSON lists all.
 const maxRows = 10_000
 
 func (p program) workers() *cobra.Command {
@@ -64,41 +65,26 @@ func readWorkers(cmd *cobra.Command, r *roster.Roster, arg string) (workers []ro
 	return workers, nil
 }
 
-// readWorker reads the register of the worker number that was given.
-func readWorker(cmd *cobra.Command, r *roster.Roster, arg string) (roster.Worker, error) {
-	number, err := strconv.ParseInt(arg, 10, 64)
-	if err != nil {
-		return roster.Worker{}, usage(cmd, err)
-	}
-	if most := r.Layout().Workers() - 1; number > most {
-		return roster.Worker{}, usage(cmd, fmt.Errorf("worker number %d: must be from 0 to %d in namespace %q", number, most, r.Name()))
-	}
-	w, err := r.Worker(cmd.Context(), number)
-	return w, unavailable(err)
-}
-
 func (p program) workersList() *cobra.Command {
 	var states []roster.State
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List who holds which worker id until when",
 		Long: `List shows every worker id that was ever claimed: who holds it, until when, its
-term, and when its holder last wrote; and how full the pool is. Worker ids that
-were never claimed are only counted. What can't be read is listed as such.
+term, and when its holder last wrote; and how full the pool is. What can't be
+read is listed as such.
 
 States: held; resting (released, with ticks used ahead of the clock);
 quarantined; foreign (of another incarnation of the namespace); unreadable;
 used-up; free. A holder that is silent has missed the time to extend: it
-crashed, is paused or cut off, or its clock is behind.
+crashed, is paused or cut off, or its clock is behind. WRITTEN is the age of the
+last write by the store's clock, or by this host's if the store has none.
+"ahead" means that the holder's clock is ahead, by at least as much.
 
-WRITTEN is the age of the last write. The holder's clock is compared with the
-store's clock, or with this host's if the store has none. "ahead" means that the
-holder's clock is ahead, by at least as much.
-
-Text and tables list the lowest 10000. -o json streams: one object a line with
+Text lists the lowest 10000. -o json streams: one object a line with
 "type":"worker", and a last one with "type":"pool".`,
 		Example: `  snowfence workers list
-  snowfence workers list --state held,resting -o table
+  snowfence workers list --state held,resting
   snowfence workers list --store file:/srv/snowfence --namespace orders
   snowfence workers list -o json | jq 'select(.silent)'`,
 	}
@@ -122,15 +108,14 @@ Text and tables list the lowest 10000. -o json streams: one object a line with
 // list prints the worker ids of some states, all if none is named. JSON is
 // printed as it is read; a table needs to know its widths first, and shows a part.
 func (p program) list(ctx context.Context, f form, r *roster.Roster, states []roster.State) error {
-	census := r.Census()
-	var rows []roster.Worker
-	lowest := func() {
-		slices.SortFunc(rows, func(a, b roster.Worker) int {
+	out, census, listed := report{program: p, form: f}, r.Census(), 0
+	var lowest []roster.Worker
+	cut := func() {
+		slices.SortFunc(lowest, func(a, b roster.Worker) int {
 			return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Key, b.Key))
 		})
-		rows = rows[:min(len(rows), maxRows)]
+		lowest = lowest[:min(len(lowest), maxRows)]
 	}
-	var listed int64
 	for w, err := range r.Workers(ctx) {
 		if err != nil {
 			return unavailable(err)
@@ -140,41 +125,34 @@ func (p program) list(ctx context.Context, f form, r *roster.Roster, states []ro
 			continue
 		}
 		listed++
-		if f == jsonForm {
-			if err := p.printJSON(documentOf(r, w)); err != nil {
-				return err
-			}
-			continue
+		if err := out.object(registers.WorkerOf(r, w)); err != nil {
+			return err
 		}
-		if rows = append(rows, w); len(rows) == 2*maxRows {
-			lowest()
+		if lowest = append(lowest, w); len(lowest) == 2*maxRows {
+			cut()
 		}
 	}
-	if f == jsonForm {
-		return p.printJSON(poolOf(r, census))
+	if err := out.object(registers.PoolOf(r, census)); err != nil {
+		return err
 	}
-	lowest()
-	if more := listed - int64(len(rows)); more > 0 {
+	cut()
+	if more := listed - len(lowest); more > 0 && f != jsonForm {
 		defer p.note("%d more are not shown: -o json lists all", more)
 	}
-	if f == tableForm {
-		return p.print(table(workerColumnsFull, workerRows(rows, true)))
+	out.WriteString(registers.PoolText(r, census))
+	if out.rows = registers.Rows(lowest...); len(lowest) > 0 {
+		out.Line("")
 	}
-	head := poolText(r, census)
-	if len(rows) > 0 {
-		head += "\n"
-	}
-	return p.print(head + table(workerColumns, workerRows(rows, false)))
+	return out.end(registers.Columns)
 }
 
 func (p program) workersShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show N",
 		Short: "Show one worker id in full",
-		Long: `Show prints everything that the store keeps of one worker id, with its ticks as
-times, and what a claimant would get now. N is the worker number: the
-datacenter, if the layout has one, times 2 to the number of worker bits, plus
-the worker id.
+		Long: `Show prints all that the store keeps of one worker id, and what a claimant
+would get now. N is the worker number: the datacenter, if the layout has one,
+times 2 to the number of worker bits, plus the worker id.
 
 -o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
 		Example: `  snowfence workers show 7
@@ -182,15 +160,15 @@ the worker id.
 		Args: workerArgument,
 	}
 	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
-		w, err := readWorker(cmd, r, args[0])
+		read, err := readWorkers(cmd, r, args[0])
 		if err != nil {
 			return err
 		}
-		d := documentOf(r, w)
-		d.Claimant = &claimant{Claimable: true}
-		if refusal := r.Refusal(w); refusal != nil {
-			d.Claimant = &claimant{Message: text.Message(refusal)}
+		d := registers.WorkerOf(r, read[0])
+		d.Claimant = &registers.Claimant{Claimable: true}
+		if refusal := r.Refusal(read[0]); refusal != nil {
+			d.Claimant = &registers.Claimant{Message: text.Message(refusal)}
 		}
-		return p.answer(f, d, table(workerColumnsFull, workerRows([]roster.Worker{w}, true)), workerText(r, w))
+		return p.answer(f, d, registers.WorkerText(r, read[0]))
 	})
 }

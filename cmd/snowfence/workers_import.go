@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
@@ -35,10 +36,10 @@ of the old system it sets a floor above every id that it can have issued. From
 then on no id repeats an old one, whatever the clocks do.
 
 The old system must be stopped, all of it, and stay stopped. Give the time of
-the stop by --stopped-at, or the last ids by --last-id (once or several times):
-one of them is needed. If anything shows that the old system still runs, nothing
-is written and the exit code is 5. A process that lost its ZooKeeper goes on
-without a sign: you must check that it is stopped.
+the stop by --stopped-at, or the last ids by --last-id, or better both: an id
+that does not fit shows that the layout is another one's. If anything shows that
+the old system still runs, nothing is written and the exit code is 5. A process
+that lost its ZooKeeper goes on without a sign: you must check that it stopped.
 
   leaf             Leaf: /snowflake/NAME/forever in ZooKeeper
   leaf-recyclable  Leaf with recyclable worker ids: /snowflake/NAME/recycle; all
@@ -51,34 +52,22 @@ without a sign: you must check that it is stopped.
   list             any other system, those of --workers
 
 --layout is the old system's; leaf and twitter have their own. A namespace that
-does not exist is made with it.
+does not exist is made with it. The floor is one tick after the latest of the
+stop, the last ids and the old system's own timestamps, plus --margin for clocks
+that were ahead. A margin of up to max-rollback (5s by default) makes no claim
+wait. A time further ahead of now than --ahead is refused as a mistake.
 
-Give --last-id also beside --stopped-at: an id that does not fit shows that the
-layout or its epoch is another one's, and that ids would repeat.
-
-The floor is the same for all worker ids: one tick after the latest of the stop,
-the last ids and the old system's own timestamps, plus --margin. The margin is
-for an old clock that was ahead of yours, and for ids that left no trace. A
-margin of up to max-rollback (5s by default) makes no claim wait. A time further
-ahead of now than --ahead is refused as a mistake, because a floor that is too
-high can never be lowered.
-
-Without --yes the plan is shown and nothing is written, unless you are asked and
-agree. Each worker id has an action:
-  create   it is new, and begins at the floor
-  raise    its floor is raised
-  end      a term began below the floor: it ends, and its floor is raised
-  keep     its floor is high enough
-  unset    it can't be read, and so has no floor: the exit code is 1
-On a lossy store import waits until no floor can be lost any more, and confirms
-each. With --no-wait, or if the wait or a confirmation fails, the exit code is
-6. Import can be run again, also when it was interrupted. -o json streams: one
-object a line with "type":"step", and a last one with "type":"plan".`
+Without --yes the plan is shown, and nothing is written unless you agree. Of a
+worker id import says create, raise (its floor), end (its term, too), keep, or
+unset: it can't be read, and so has no floor, and the exit code is 1. On a lossy
+store import waits until no floor can be lost, and confirms each. With
+--no-wait, or if that fails, the exit code is 6. Import can be run again. -o
+json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
 	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
 	old := &v.old
-	systems := strings.Join(text.Strings(takeover.Systems()), ", ")
+	systems := text.Strings(takeover.Systems())
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",
@@ -91,16 +80,8 @@ func (p program) workersImport() *cobra.Command {
       --layout shardingsphere-shanghai --stopped-at 2026-11-21T18:00:00+08:00
   snowfence workers import list --workers all --layout tsid \
       --last-id 812345678901234567 --yes -o json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage(cmd, fmt.Errorf("needs one source of %s", systems))
-			}
-			if !slices.Contains(takeover.Systems(), takeover.System(args[0])) {
-				return usage(cmd, fmt.Errorf("source %q is not known: must be one of %s", args[0], systems))
-			}
-			return nil
-		},
-		ValidArgs: strings.Split(systems, ", "),
+		Args:      oneOf("source", systems),
+		ValidArgs: systems,
 	}
 	f := outputFlag(cmd)
 	var workers workerList
@@ -111,11 +92,7 @@ func (p program) workersImport() *cobra.Command {
 	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
 	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
 	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
-	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", func(list string) error {
-		ids, err := parseLastIDs(list)
-		old.LastIDs = append(old.LastIDs, ids...)
-		return err
-	})
+	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", lastIDs(&old.LastIDs))
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
@@ -153,12 +130,12 @@ func (v *importing) run(ctx context.Context) error {
 	if len(v.old.Servers) > 0 {
 		done = v.awaiting(fmt.Sprintf("ZooKeeper at %s, whose nodes are watched for %s", strings.Join(v.old.Servers, ","), v.old.Watch))
 	}
+	var plan takeover.Plan
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	done()
-	if err != nil {
-		return byClass(v.cmd, err)
+	if err == nil {
+		plan, err = takeover.NewPlan(facts)
 	}
-	plan, err := takeover.NewPlan(facts)
 	if err == nil && r != nil {
 		plan, err = takeover.Draft(ctx, r, plan)
 	}
@@ -195,16 +172,16 @@ func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, erro
 
 // layout is the old system's.
 func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
-	if v.cmd.Flags().Changed("layout") {
+	own, ok := v.old.System.Layout()
+	switch {
+	case v.cmd.Flags().Changed("layout"):
 		return at.settings.Layout, nil
-	}
-	if l, ok := v.old.System.Layout(); ok {
-		return l, nil
-	}
-	if v.old.System == takeover.List && r != nil {
+	case ok:
+		return own, nil
+	case v.old.System == takeover.List && r != nil:
 		return r.Layout(), nil
 	}
-	return snowfence.Layout{}, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
+	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
 // owned returns an error for a worker id of a datacenter that the namespace won't have.
@@ -229,7 +206,7 @@ func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan
 	if v.yes && !settled && !v.dry {
 		return v.apply(ctx, at, r, plan)
 	}
-	if err := v.show(at, r == nil, plan, plan.Steps, false); err != nil || settled || v.dry {
+	if err := v.show(at, r == nil, plan, false); err != nil || settled || v.dry {
 		return err
 	}
 	if !v.asks || v.form == jsonForm {
@@ -259,20 +236,37 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 		}
 		v.note("made a new namespace %q in %s: layout %s", r.Name(), at.settings.ShowStore(at.store), plan.Layout)
 	}
+	planned := len(plan.Steps)
 	var steps []takeover.Step
 	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })
-	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", len(plan.Steps))
+	plan.Steps = steps
+	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
-		if len(steps) == len(plan.Steps) {
-			return byClass(v.cmd, err)
+		if len(steps) < planned {
+			v.note("%d of %d worker ids were done; run it again for the rest", len(steps), planned)
 		}
-		v.note("%d of %d worker ids were done; run it again for the rest", len(steps), len(plan.Steps))
 		return byClass(v.cmd, err)
 	}
-	if showErr := v.show(at, made, plan, steps, true); showErr != nil {
+	if showErr := v.show(at, made, plan, true); showErr != nil {
 		return showErr
 	}
 	return unavailable(err)
+}
+
+// show prints a plan, with the steps that were done of it if it was applied; made says that the namespace is new.
+func (v *importing) show(at *site, made bool, plan takeover.Plan, applied bool) error {
+	out := report{program: v.program, form: v.form}
+	shown := registers.Takeover{
+		Store: at.settings.ShowStore(at.store), Namespace: at.roster.Namespace, Made: made, Source: v.old.System,
+		Margin: v.old.Margin, Plan: plan, Applied: applied,
+	}
+	for _, document := range shown.Documents() {
+		if err := out.object(document); err != nil {
+			return err
+		}
+	}
+	out.WriteString(shown.Text(v.clock.Wall()))
+	return out.end("")
 }
 
 // workerList is what --workers names.
@@ -302,17 +296,18 @@ func parseWorkerList(list string) (workerList, error) {
 	return l, nil
 }
 
-// parseLastIDs reads ids with commas between several.
-func parseLastIDs(list string) ([]snowfence.ID, error) {
-	var ids []snowfence.ID
-	for word := range strings.SplitSeq(list, ",") {
-		id, err := snowfence.ParseUnsigned(word)
-		if err != nil {
-			return nil, errors.New(text.Message(err))
+// lastIDs reads ids with commas between several, and adds them.
+func lastIDs(into *[]snowfence.ID) func(list string) error {
+	return func(list string) error {
+		for word := range strings.SplitSeq(list, ",") {
+			id, err := snowfence.ParseUnsigned(word)
+			if err != nil {
+				return errors.New(text.Message(err))
+			}
+			*into = append(*into, id)
 		}
-		ids = append(ids, id)
+		return nil
 	}
-	return ids, nil
 }
 
 func parseServers(list string) ([]string, error) {

@@ -24,6 +24,7 @@ func fenced(*place) (settings, check, open) {
 		c := g.Fence()
 		c.Store, c.Existing, c.Process, c.Clock = p.Store, p.Existing, p.Process, p.Clock
 		c.Logger = cmp.Or(p.config.Logger, slog.New(slog.DiscardHandler)).With("generator", p.generator)
+		c.OnWait, c.OnMade = p.config.OnWait, p.config.OnMade
 		c.HorizonNotice = time.Nanosecond // until then the daemon says it
 		kept := p.journal(ctx, g, c.Logger)
 		if kept != nil {
@@ -36,7 +37,7 @@ func fenced(*place) (settings, check, open) {
 		}
 		m, layout := minterOf(holder, p), holder.Status().Layout
 		if layout.Wide != g.Layout.Wide { // of a namespace that exists, when none is given
-			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: its generator must have kind: wide", g.Namespace, layout))
+			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s, or give its generator kind: wide", g.Namespace, layout))
 			return nil, errors.Join(refused, holder.Close(ctx))
 		}
 		return m, nil

@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/decode"
 )
 
@@ -23,6 +24,10 @@ type Config struct {
 	Clock    snowfence.Clock
 	Process  counter.Process
 	Logger   *slog.Logger // nil means no log
+
+	// OnWait and OnMade are those of [fence.Config], for kinds that hold a worker id. Nil means that nothing is called.
+	OnWait func(fence.Waiting)
+	OnMade func(snowfence.Layout)
 
 	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
 	ObjectIDs *ObjectIDs

@@ -17,6 +17,9 @@ import (
 	"snowfence.example/snowfence/opaque"
 )
 
+// KindOpaque is the kind of an [Opaque] generator.
+const KindOpaque = "opaque"
+
 // Opaque is a generator of kind opaque: it shows the ids of another generator as texts, and reads
 // them back. It is safe for concurrent use.
 type Opaque struct {

@@ -17,6 +17,9 @@ import (
 // ErrReserve is returned by Mint of a [Series].
 var ErrReserve = snowfence.NewError(snowfence.ClassUsage, "numbers of a series are reserved, and then confirmed or voided: they can't be minted")
 
+// KindSeries is the kind of a [Series] generator.
+const KindSeries = "series"
+
 // Series is a generator of kind series: for each tenant a series of numbers without holes. It is
 // safe for concurrent use.
 type Series struct {

@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/service"
@@ -92,7 +93,7 @@ func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
 }
 
 // TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait asks for more than the kind's greatest
-// count, which the service refuses, and next divides.
+// count, which the service refuses, and [daemon.Mint] divides.
 func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 	servers := durableTicketServers(t)
 	for wait, most := range map[string]int{"": 100, "5s": 500, "1ms": 1} {
@@ -117,11 +118,14 @@ func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
 		}
 	}
-	texts, err := configured(t, "tickets64", servers, nil).Mint(t.Context(), "orders", 250)
+	batch, err := daemon.Mint(t.Context(), daemon.Minting{Config: configured(t, "tickets64", servers, nil)}, "orders", 250)
 	if errors.Is(err, counter.ErrUnavailable) {
 		return // the machine gives fewer tickets in this time, and the request was divided all the same
 	}
-	if slices.Sort(texts); err != nil || len(slices.Compact(texts)) != 250 {
-		t.Errorf("next has %d tickets, %v", len(texts), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Sort(batch.Numbers()); len(slices.Compact(batch.Numbers())) != 250 {
+		t.Errorf("it has %d tickets", batch.Len())
 	}
 }

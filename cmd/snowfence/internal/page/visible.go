@@ -1,4 +1,4 @@
-package main
+package page
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// visible writes out the characters that a terminal would obey or hide, but for the kept ones: errors, tables and pages carry
+// Visible writes out the characters that a terminal would obey or hide, but for the kept ones: errors, tables and pages carry
 // the names, reasons and answers of others. Among the characters are those that turn the direction of writing.
-func visible(text, kept string) string {
+func Visible(text, kept string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
 		return text
 	}
@@ -33,14 +33,14 @@ func visible(text, kept string) string {
 
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
 
-// painted is the beginning or the end of a colour of [program.paint].
+// painted is the beginning or the end of a colour of [Paint].
 var painted = regexp.MustCompile(`\x1b\[(?:0|90|3[2356])m`)
 
-// visibleLines is visible for a text of lines, which may be painted.
-func visibleLines(text string, colour bool) string {
+// VisibleLines is [Visible] for a text of lines, which may be painted.
+func VisibleLines(text string, colour bool) string {
 	const kept = "\n\t"
 	if !colour {
-		return visible(text, kept)
+		return Visible(text, kept)
 	}
 	var b strings.Builder
 	for text != "" {
@@ -48,16 +48,17 @@ func visibleLines(text string, colour bool) string {
 		if at == nil {
 			at = []int{len(text), len(text)}
 		}
-		b.WriteString(visible(text[:at[0]], kept) + text[at[0]:at[1]])
+		b.WriteString(Visible(text[:at[0]], kept) + text[at[0]:at[1]])
 		text = text[at[1]:]
 	}
 	return b.String()
 }
 
-// jsonWriter writes JSON, and escapes what [visible] writes out. A write has whole characters.
-type jsonWriter struct{ io.Writer }
+// JSONWriter writes JSON, and escapes what [Visible] writes out. A write has whole characters.
+type JSONWriter struct{ io.Writer }
 
-func (w jsonWriter) Write(json []byte) (int, error) {
+// Write implements [io.Writer].
+func (w JSONWriter) Write(json []byte) (int, error) {
 	text := string(json)
 	if !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && hidden(r) }) {
 		return w.Writer.Write(json)

@@ -1,4 +1,4 @@
-package main
+package daemon
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 )
 
-func TestReadyAsksTheFirstAddressThatAProbeCanReach(t *testing.T) {
+func TestProbeAsksTheFirstAddressThatItCanReach(t *testing.T) {
 	secure := config.TLS{Certificate: "c.pem", Key: "k.pem"}
 	authorities := config.TLS{Certificate: "c.pem", Key: "k.pem", ClientCA: "ca.pem"}
 	for _, c := range []struct {
@@ -22,7 +22,7 @@ func TestReadyAsksTheFirstAddressThatAProbeCanReach(t *testing.T) {
 		{config.Config{}, "set health"},
 		{config.Config{HTTP: "127.0.0.1:0"}, "give a URL"},
 	} {
-		got, err := ownAddress(c.config)
+		got, err := OwnProbeURL(c.config)
 		if err != nil {
 			got = err.Error()
 		}

@@ -1,0 +1,106 @@
+// Package page lays out answers for people: lines, tables and wrapped text for
+// a terminal of 80 columns. Texts of others can't begin a line or steer the
+// terminal: see [Visible].
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Page is a text for people, which grows by lines. The zero value is empty.
+type Page struct{ strings.Builder }
+
+// Width is how many columns a text has.
+const Width = 80
+
+// Line adds a line. The texts in it are made visible, so no text begins another line.
+func (p *Page) Line(format string, args ...any) {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		switch text := arg.(type) {
+		case string:
+			args[i] = Visible(text, "")
+		case error:
+			args[i] = Visible(text.Error(), "")
+		}
+	}
+	fmt.Fprintf(&p.Builder, format+"\n", args...)
+}
+
+// Table adds a table that is set in.
+func (p *Page) Table(indent, columns string, rows [][]string) {
+	for line := range strings.Lines(Table(columns, rows)) {
+		p.WriteString(indent + line)
+	}
+}
+
+// Wrapped adds a text that is broken between words. The lines after the first are set
+// in as far as the first one's beginning is long.
+func (p *Page) Wrapped(beginning, text string) {
+	line, blank := beginning, ""
+	for word := range strings.FieldsSeq(text) {
+		if len(line)+len(blank)+len(word) > Width && blank != "" {
+			p.Line("%s", line)
+			line, blank = strings.Repeat(" ", len(beginning)), ""
+		}
+		line, blank = line+blank+word, " "
+	}
+	p.Line("%s", line)
+}
+
+// Table lays out rows under a header: the names of the columns, with commas between
+// them, and > before one that is aligned at its right. No rows make no table.
+func Table(columns string, rows [][]string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	header := strings.Split(strings.ToUpper(columns), ",")
+	right, widths := make([]bool, len(header)), make([]int, len(header))
+	for i, name := range header {
+		header[i], right[i] = strings.CutPrefix(strings.TrimSpace(name), ">")
+	}
+	shown := make([][]string, 0, len(rows)+1)
+	for _, row := range append([][]string{header}, rows...) {
+		row = slices.Clone(row)
+		for i, cell := range row {
+			row[i] = Visible(cell, "")
+		}
+		shown = append(shown, row)
+	}
+	for _, row := range shown {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range shown {
+		var line strings.Builder
+		for i, cell := range row {
+			padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if right[i] {
+				cell, padding = padding, cell
+			}
+			line.WriteString(cell + padding + "  ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// Paint colours a text as the kind of field of an id that it belongs to.
+func Paint(kind, text string) string {
+	code := map[string]string{
+		"unused":     "90", // bright black
+		"time":       "36", // cyan
+		"datacenter": "33", // yellow
+		"worker":     "35", // magenta
+		"sequence":   "32", // green
+	}[kind]
+	if code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}

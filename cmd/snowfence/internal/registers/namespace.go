@@ -1,0 +1,145 @@
+package registers
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
+)
+
+// Namespace is a namespace in JSON.
+type Namespace struct {
+	Namespace     string   `json:"namespace"`
+	Layout        string   `json:"layout"`
+	Presets       []string `json:"presets"` // that have this layout
+	Epoch         string   `json:"epoch"`
+	Horizon       string   `json:"horizon"`
+	Workers       int64    `json:"workers"`  // of the layout
+	Capacity      int64    `json:"capacity"` // that this store may give away
+	RatePerWorker float64  `json:"ids_per_second_and_worker"`
+	Datacenters   []int64  `json:"datacenters"` // empty: all
+	Incarnation   string   `json:"incarnation"`
+	Created       string   `json:"created"`
+	Store         Store    `json:"store"`
+	Clocks        Clocks   `json:"clocks"`
+}
+
+// Store is what a store says of itself, in JSON.
+type Store struct {
+	Engine  string  `json:"engine"`
+	Durable bool    `json:"durable"`
+	Loss    float64 `json:"loss_seconds"`
+	OneHost bool    `json:"one_host"`
+}
+
+// NamespaceOf returns a namespace as JSON has it.
+func NamespaceOf(r *roster.Roster) Namespace {
+	l, record, traits := r.Layout(), r.Record(), r.Traits()
+	return Namespace{
+		Namespace: r.Name(), Layout: record.Layout, Presets: decode.PresetsOf(l),
+		Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
+		Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
+		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
+		Store:  Store{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
+		Clocks: ClocksOf(r),
+	}
+}
+
+// NamespaceText is a namespace in full.
+func NamespaceText(r *roster.Roster) string {
+	l, record, traits := r.Layout(), r.Record(), r.Traits()
+	now := r.Now()
+	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
+	layout := record.Layout
+	presets := decode.PresetsOf(l)
+	if len(presets) > 0 {
+		layout += "  (" + strings.Join(presets, ", ") + ")"
+	}
+	datacenters := "all that the layout has"
+	switch {
+	case len(record.Datacenters) > 0:
+		datacenters = strings.Trim(fmt.Sprint(record.Datacenters), "[]") + " of " + strconv.FormatInt(1<<l.Bits(snowfence.Datacenter), 10)
+	case !hasDatacenter(l):
+		datacenters = "none in this layout"
+	}
+	clocks := "the store has none; this host's is used"
+	if byStore, ahead := r.Reference(); byStore {
+		clocks = "the store's is used; this host's is " + apart(ahead)
+	}
+	rows := [][]string{
+		{"namespace", r.Name()},
+		{"layout", layout},
+		{"epoch", at(l.Epoch)},
+		{"horizon", horizonText(l) + "  " + decode.Relative(l.Horizon(), now)},
+		{"worker ids", fmt.Sprintf("%d of the layout's %d", r.Capacity(), l.Workers())},
+		{"datacenters", datacenters},
+		{"rate", fmt.Sprintf("%s ids a second and worker id, %s in all", plan.Quantity(l.RatePerWorker()), plan.Quantity(l.RatePerWorker()*float64(r.Capacity())))},
+		{"incarnation", record.Incarnation},
+		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
+		{"store", traits.String()},
+		{"clock", clocks},
+	}
+	var said page.Page
+	for _, row := range rows {
+		said.Line("%-13s %s", row[0], row[1])
+	}
+	return said.String()
+}
+
+// horizonText is a layout's horizon as far as its unit tells it.
+func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
+
+// Finding is what verify found, in JSON.
+type Finding struct {
+	Type     string          `json:"type"` // "finding"
+	Severity roster.Severity `json:"severity"`
+	Check    roster.Check    `json:"check"`
+	Workers  []int64         `json:"workers"` // none for a key that is no worker id's
+	Key      string          `json:"key"`
+	Text     string          `json:"text"`
+}
+
+// Verdict is what verify came to, in JSON.
+type Verdict struct {
+	Type      string `json:"type"` // "verdict"
+	Namespace string `json:"namespace"`
+	Valid     bool   `json:"valid"`
+	Registers int64  `json:"registers"`
+	Errors    int64  `json:"errors"`
+	Warnings  int64  `json:"warnings"`
+	Notes     int64  `json:"notes"`
+	IDs       uint64 `json:"ids"`           // that were compared
+	Pages     int64  `json:"journal_pages"` // that were compared
+	Clocks    Clocks `json:"clocks"`
+}
+
+// FindingOf returns a finding as JSON has it, and as a line of text.
+func FindingOf(x roster.Finding) (Finding, string) {
+	workers := slices.DeleteFunc(append([]int64{}, x.Workers...), func(n int64) bool { return n == roster.Stray })
+	which := x.Key
+	if len(workers) > 0 {
+		which = "worker " + strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ",")
+	}
+	return Finding{"finding", x.Severity, x.Check, workers, x.Key, x.Text}, fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text)
+}
+
+// Text is the verdict in a line.
+func (v Verdict) Text() string {
+	word, known := "valid", "nothing is known from a journal"
+	if !v.Valid {
+		word = "not valid"
+	}
+	if v.Pages > 0 {
+		known = text.Count(v.Pages, "page") + " of journals compared"
+	}
+	return fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s compared; %s\n",
+		v.Namespace, word, v.Registers, v.Errors, v.Warnings, v.Notes, text.Count(v.IDs, "id"), known)
+}

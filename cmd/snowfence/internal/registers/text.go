@@ -1,0 +1,183 @@
+package registers
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/text"
+)
+
+// PoolText is the head of the list.
+func PoolText(r *roster.Roster, c roster.Census) string {
+	var p page.Page
+	p.Line("namespace %s: %d of %d worker ids are taken (%.3g %%)", r.Name(), c.Taken(), c.Capacity, 100*float64(c.Taken())/float64(c.Capacity))
+	var parts []string
+	for _, s := range roster.States() {
+		if n := c.Counts[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+			if s == roster.Held && c.Silent > 0 {
+				parts[len(parts)-1] += fmt.Sprintf(" (%d silent)", c.Silent)
+			}
+		}
+	}
+	p.Line("%s", strings.Join(parts, ", "))
+	if c.Outside > 0 {
+		p.Line("%d registers are none of this store's worker ids: see namespace verify", c.Outside)
+	}
+	if w := c.Latest; w != nil {
+		p.Line("until: the latest is %s, %s (worker %d)", w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read), w.Number)
+	}
+	if byStore, ahead := r.Reference(); byStore {
+		p.Line("clocks: times are by the store's clock; this host's is %s", apart(ahead))
+	} else {
+		p.Line("clocks: times are by this host's clock; the store has none")
+	}
+	if c.Youngest != nil {
+		p.Line("clocks: holders wrote %s (worker %d) to %s (worker %d) by their own",
+			ago(c.Youngest.Age()), c.Youngest.Number, ago(c.Oldest.Age()), c.Oldest.Number)
+	}
+	return p.String()
+}
+
+// WorkerText is one worker id in full.
+func WorkerText(r *roster.Roster, w roster.Worker) string {
+	var p page.Page
+	line := func(label, format string, args ...any) { p.Line("  %-13s "+format, append([]any{label}, args...)...) }
+	p.Line("worker %d of namespace %s: %s", w.Number, r.Name(), StateText(w))
+	if datacenter, worker, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
+		line("datacenter", "%d", datacenter)
+		line("worker", "%d", worker)
+	}
+	line("key", "%s", w.Key)
+	if w.Damage != nil {
+		line("unreadable", "%s", text.Message(w.Damage))
+	}
+	if x := w.Register; x.Term > 0 {
+		at := func(t time.Time) string {
+			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
+		}
+		// namespaced shows what the namespace has, too, where that differs.
+		namespaced := func(label, own, namespaces string) {
+			if own != namespaces {
+				own += " (the namespace's is " + namespaces + ")"
+			}
+			line(label, "%s", own)
+		}
+		line("term", "%d", x.Term)
+		if x.Holder == "" {
+			line("holder", "none; the last write was by %s", x.Process)
+		} else {
+			line("holder", "%s", x.Process)
+		}
+		line("version", "%s", orDash(x.Process.Version))
+		if !x.Process.Started.IsZero() {
+			line("started", "%s", at(x.Process.Started))
+		}
+		line("nonce", "%s", orDash(x.Holder))
+		line("floor", "tick %d  %s", x.Floor, at(w.Floor))
+		line("until", "tick %d  %s", x.Until, at(w.Until))
+		line("window", "%s", x.Window)
+		reference := "this host's clock"
+		if byStore, _ := r.Reference(); byStore {
+			reference = "the store's clock"
+		}
+		line("written", "%s by the writer's clock, %s by %s", decode.FormatTime(x.Clock, time.Millisecond), ago(w.Age()), reference)
+		line("quarantined", "%s", map[bool]string{true: "yes", false: "no"}[x.Quarantined])
+		namespaced("incarnation", x.Incarnation, r.Record().Incarnation)
+		namespaced("layout", x.Layout, r.Record().Layout)
+	}
+	if refusal := r.Refusal(w); refusal != nil {
+		line("a claimant", "is told: %s", text.Message(refusal))
+	} else {
+		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
+	}
+	return p.String()
+}
+
+// Columns are those of a table of worker ids.
+const Columns = ">worker, state, until, , >term, written, holder"
+
+// Rows are the rows of a table of worker ids.
+func Rows(workers ...roster.Worker) [][]string {
+	rows := make([][]string, len(workers))
+	for i, w := range workers {
+		number, x := strconv.FormatInt(w.Number, 10), w.Register
+		if w.Number == roster.Stray {
+			number = "?"
+		}
+		rows[i] = []string{number, StateText(w), "-", "-", "-", "-", "-"}
+		switch {
+		case x.Term > 0:
+			copy(rows[i][2:], []string{
+				w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read), strconv.FormatInt(x.Term, 10), ago(w.Age()), holderText(w),
+			})
+		case w.Exists:
+			rows[i][6] = w.Key
+		}
+	}
+	return rows
+}
+
+// StateText is the state with what is special about it.
+func StateText(w roster.Worker) string {
+	switch {
+	case w.Silent():
+		return string(w.State) + ", silent"
+	case w.State == roster.Free && !w.Exists:
+		return "free, never claimed"
+	case w.State == roster.Quarantined && w.Register.Holder != "" && w.Until.After(w.Read):
+		return "quarantined, held"
+	}
+	return string(w.State)
+}
+
+// holderText is who holds or held a worker id, as short as can be.
+func holderText(w roster.Worker) string {
+	if w.Register.Holder == "" {
+		return "-"
+	}
+	x := w.Register.Process
+	if x.Host == "" && x.PID == 0 {
+		return "unnamed"
+	}
+	return fmt.Sprintf("%s/%d", orDash(x.Host), x.PID)
+}
+
+// ago says how long ago something was, by somebody else's clock.
+func ago(age time.Duration) string {
+	if age < 0 {
+		return short(-age) + " ahead"
+	}
+	return short(age) + " ago"
+}
+
+// apart says how far a clock is from another.
+func apart(ahead time.Duration) string {
+	if ahead < 0 {
+		return short(-ahead) + " behind"
+	}
+	return short(ahead) + " ahead of it"
+}
+
+// short writes a duration to what matters of it.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	var start time.Time
+	return strings.TrimPrefix(decode.Relative(start.Add(d), start), "in ")
+}
+
+func hasDatacenter(l snowfence.Layout) bool { return l.Bits(snowfence.Datacenter) > 0 }
+
+func orDash(s string) string { return cmp.Or(s, "-") }
