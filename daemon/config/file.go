@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -25,13 +26,13 @@ const (
 )
 
 // readFile takes the settings of a YAML file.
-func (s *settings) readFile(path string) {
+func (d *draft) readFile(path string) {
 	content, err := readAll(path)
 	if err != nil {
-		s.fault(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
+		d.faultAt(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
 		return
 	}
-	s.readYAML(path, content)
+	d.readYAML(path, content)
 }
 
 func readAll(path string) ([]byte, error) {
@@ -52,9 +53,9 @@ func readAll(path string) ([]byte, error) {
 
 // readYAML takes the settings of a file's content. YAML gives only the structure: every
 // value is a text that the key's parser reads, as for variables and flags.
-func (s *settings) readYAML(path string, content []byte) {
+func (d *draft) readYAML(path string, content []byte) {
 	left := maxFile
-	w := yamlWalk{settings: s, path: path, left: &left}
+	w := yamlWalk{draft: d, path: path, left: &left}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); err != nil {
@@ -70,13 +71,13 @@ func (s *settings) readYAML(path string, content []byte) {
 		w.syntax(err)
 	}
 	if len(document.Content) == 1 {
-		w.section(document.Content[0], "", "")
+		w.section(document.Content[0], "")
 	}
 }
 
 // yamlWalk goes through one document.
 type yamlWalk struct {
-	*settings
+	*draft
 	path string
 	left *int // bytes of keys and values that may follow
 }
@@ -97,7 +98,7 @@ func (w yamlWalk) origin(node *yaml.Node) Origin {
 }
 
 func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
-	w.settings.fault(w.origin(node), key, value, reason, args...)
+	w.faultAt(w.origin(node), key, value, reason, args...)
 }
 
 // syntax notes what the YAML library says: it names no column, and no line if that is 1.
@@ -113,12 +114,11 @@ func (w yamlWalk) syntax(err error) {
 	case strings.Contains(message, "expected alphabetic or numeric character"), strings.Contains(message, "unknown anchor"):
 		message += `; a value that begins with * or & must be quoted: "*"`
 	}
-	w.settings.fault(origin, "", "", "not YAML: %s", message)
+	w.faultAt(origin, "", "", "not YAML: %s", message)
 }
 
-// section walks a mapping at a path; one that is null is empty. Where users choose
-// names, section has NAME or KEY in their place; see [below].
-func (w yamlWalk) section(node *yaml.Node, path, section string) {
+// section walks a mapping at a path; one that is null is empty.
+func (w yamlWalk) section(node *yaml.Node, path string) {
 	node = resolve(node)
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
@@ -131,7 +131,7 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxGenerators)
 		return
 	}
-	known, lines := below(section), map[string]int{}
+	known, lines := w.below[general(path)], map[string]int{}
 	for pair := range slices.Chunk(node.Content, 2) {
 		key, name := resolve(pair[0]), resolve(pair[0]).Value
 		if !w.spend(key) {
@@ -153,12 +153,10 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 				w.fault(key, display("", at), display("", name), "%s", wrong) // it may be a URL by mistake
 				continue
 			}
-			if section == join("", generatorSection) {
+			if path == generatorSection {
 				w.name(name, w.origin(key))
 			}
-			name = anyName
 		case slices.Equal(known, []string{anySetting}):
-			name = anySetting
 		case key.Tag == "!!merge":
 			w.fault(key, at, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
 			continue
@@ -166,8 +164,8 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 			w.fault(key, strings.TrimPrefix(join(path, display("", name)), "."), "", "unknown key%s", text.DidYouMean(name, known))
 			continue
 		}
-		if within := join(section, name); len(below(within)) > 0 {
-			w.section(pair[1], at, within)
+		if w.below[general(at)] != nil {
+			w.section(pair[1], at)
 		} else {
 			w.value(key, pair[1], at)
 		}
@@ -178,7 +176,7 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 func (w yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
 	items, limit := []*yaml.Node{node}, "must be a single value"
-	inList := node.Kind == yaml.SequenceNode && isList(path)
+	inList := node.Kind == yaml.SequenceNode && w.field(path).kind.Kind() == reflect.Slice
 	if inList {
 		items, limit = node.Content, "each item must be a single value without a comma"
 	}

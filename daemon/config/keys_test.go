@@ -52,25 +52,10 @@ generators:
     settings: {start: 100, zone: Europe/Paris}
 `
 
-// keyOf returns a value's key as the table has it.
-func keyOf(v Value) string {
-	if strings.HasPrefix(v.Key, storeSection+".") {
-		return join(storeSection, "NAME")
-	}
-	name, key, ok := splitGenerator(v.Key)
-	if !ok {
-		return v.Key
-	}
-	if strings.HasPrefix(key, settingSection+".") {
-		key = join(settingSection, "KEY")
-	}
-	return strings.Replace(v.Key, join(generatorSection, name), join(generatorSection, "NAME"), 1)[:len(generatorSection)+len(".NAME.")] + key
-}
-
 func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
 	set := map[string]bool{}
 	for _, v := range load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}}).Values() {
-		set[keyOf(v)] = set[keyOf(v)] || v.Origin.Source == FromFile
+		set[general(v.Key)] = set[general(v.Key)] || v.Origin.Source == FromFile
 	}
 	for _, key := range Keys() {
 		if !set[key.Path] {
@@ -108,10 +93,11 @@ func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
 
 // TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
 func TestVariablesLeadBackToOneKey(t *testing.T) {
-	suffix := func(e field) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
-	for _, a := range generatorKeys() {
-		for _, b := range generatorKeys() {
-			if a.Path != b.Path && strings.HasSuffix(suffix(a), suffix(b)) {
+	s := newSchema()
+	suffix := func(f *field) string { return "_" + strings.TrimPrefix(environmentName(f.name), EnvironmentPrefix) }
+	for _, a := range s.generator {
+		for _, b := range s.generator {
+			if a != b && strings.HasSuffix(suffix(a), suffix(b)) {
 				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
 			}
 		}
@@ -120,15 +106,12 @@ func TestVariablesLeadBackToOneKey(t *testing.T) {
 		if wrong := checkName(name); wrong != "" {
 			t.Errorf("%s: %s", name, wrong)
 		}
-		for _, e := range generatorKeys() {
-			want := join(generatorSection, name, e.Path)
-			if got, ok := generatorPath(environmentName(want)); !ok || got != want {
+		for _, f := range s.generator {
+			want := strings.Replace(f.Path, "NAME", name, 1)
+			want = strings.Replace(want, "KEY", "window", 1)
+			if got, _, ok := s.pathOf(environmentName(want)); !ok || got != want {
 				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
 			}
-		}
-		want := join(generatorSection, name, settingSection, "window")
-		if got, ok := generatorPath(environmentName(want)); !ok || got != want {
-			t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
 		}
 	}
 }
@@ -184,25 +167,22 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		s := newSettings()
-		s.readYAML("fuzz.yaml", content)
-		c, err := s.config().Complete("ticket")
-		if err != nil || len(s.faults) > 0 {
+		again := loading("ticket")
+		d := loading("ticket")
+		d.readYAML("fuzz.yaml", content)
+		d.build()
+		if d.complete(); Join(d.faults...) != nil {
 			return
 		}
-		again := newSettings()
-		for _, v := range c.Values() {
+		for _, v := range d.Values() {
 			if v.Key != keyStore && !v.Unset { // a store is shown without passwords
 				again.put(v.Key, v.Text, v.Origin)
 			}
 		}
-		again.put(keyStore, c.Store, Origin{})
-		back := again.config()
-		if len(again.faults) > 0 {
-			t.Fatalf("what is shown is not accepted: %v", again.faults)
-		}
-		if _, err := back.Complete("ticket"); err != nil {
-			t.Fatalf("what is shown is not accepted: %v", err)
+		again.put(keyStore, d.Store, Origin{})
+		again.build()
+		if again.complete(); Join(again.faults...) != nil {
+			t.Fatalf("what is shown is not accepted: %v", Join(again.faults...))
 		}
 	})
 }

@@ -32,30 +32,29 @@ type Value struct {
 // Values returns every setting in effect, in the order of [Keys], the generators by
 // name. What was not set shows the default that holds.
 func (c Config) Values() []Value {
-	var values []Value
-	add := func(e field, prefix string, of any) {
-		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: c.display(path, e.show(of)), Origin: c.originOf(path), About: e.About})
-		last := &values[len(values)-1]
-		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
+	s, values := newSchema(), []Value(nil)
+	add := func(prefix string, f *field, of any) {
+		path := prefix + f.name
+		if texts, ok := f.in(of).Interface().(map[string]string); ok {
+			for _, name := range slices.Sorted(maps.Keys(texts)) {
+				at := join(path, name)
+				values = append(values, Value{Key: at, Text: c.display(at, texts[name]), Origin: c.originOf(at)})
+			}
+			return
+		}
+		v := Value{Key: path, Text: c.display(path, f.show(of)), Origin: c.originOf(path), About: f.About}
+		v.Unset = v.Text == "" && v.Origin == (Origin{}) && (prefix != "" || !f.canBeEmpty())
+		values = append(values, v)
 	}
-	for _, e := range configKeys() {
-		add(e, "", &c)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
-		path := join(storeSection, name)
-		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
+	for _, f := range s.config {
+		add("", f, &c)
 	}
 	for _, name := range c.Names() {
-		g, path := c.Generators[name].InEffect(), join(generatorSection, name)+"."
-		for _, e := range generatorKeys() {
-			if g.Fenced() || e.forEveryKind() {
-				add(e, path, &g)
+		g := c.Generators[name].InEffect()
+		for _, f := range s.generator {
+			if g.Fenced() || f.forEveryKind() {
+				add(join(generatorSection, name, ""), f, &g)
 			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
-			at := join(path+settingSection, key)
-			values = append(values, Value{Key: at, Text: display(at, g.Settings[key]), Origin: c.origins[at]})
 		}
 	}
 	return values
@@ -80,24 +79,20 @@ func (c Config) Changed(other Config) []string {
 // originOf returns where the value of a key came from. What a generator did
 // not set itself it has from its preset or from the key of the same name.
 func (c Config) originOf(path string) Origin {
-	if origin, set := c.origins[path]; set {
-		return origin
-	}
-	name, key, ok := splitGenerator(path)
-	if !ok {
-		return Origin{}
-	}
-	preset := join(generatorSection, name, keyPreset)
-	switch section, _, _ := strings.Cut(key, "."); section {
-	case keyLayout, policySection:
-		if origin, set := c.origins[preset]; set {
-			return origin
+	from := []string{path}
+	if name, key, ok := splitGenerator(path); ok {
+		section, _, _ := strings.Cut(key, ".")
+		if section == keyLayout || section == keyPolicy {
+			from = append(from, join(generatorSection, name, keyPreset))
 		}
-		if section == keyLayout {
-			return c.origins[keyLayout]
+		if section == keyLayout || section == keyNamespace {
+			from = append(from, section)
 		}
-	case keyNamespace:
-		return c.origins[keyNamespace]
+	}
+	for _, path := range from {
+		if s, ok := c.set[path]; ok {
+			return s.origin
+		}
 	}
 	return Origin{}
 }
