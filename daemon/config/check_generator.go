@@ -225,12 +225,7 @@ func (d *draft) aliases() {
 // stores give the same worker ids away; and to pin no worker id twice: its ids would be held
 // up until one of the two is gone.
 func (d *draft) together() {
-	layouts := map[string]string{} // name of the first generator, by namespace
-	type place struct {
-		namespace string
-		worker    int64
-	}
-	pinned := map[place]string{} // name of the first generator
+	layouts, pinned := map[string]string{}, map[string]string{} // name of the first generator, by namespace and by its worker id
 	for _, name := range d.Names() {
 		g, path := d.Generators[name], join(generatorSection, name)
 		if !g.Fenced() {
@@ -244,12 +239,12 @@ func (d *draft) together() {
 			d.fault(join(path, keyStore), strings.Join(g.Stores, ","), "generator %s has the same namespace, %s, in another store: their ids would collide", first, g.Namespace)
 		}
 		if number, ok := g.pinnedWorker(); ok {
-			at := place{g.Namespace, number}
+			at := fmt.Sprint(g.Namespace, " ", number)
 			if first, taken := pinned[at]; taken {
 				d.fault(join(path, keyWorker), fmt.Sprint(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
-				continue
+			} else {
+				pinned[at] = name
 			}
-			pinned[at] = name
 		}
 	}
 }

@@ -35,15 +35,13 @@ func (d *draft) readEnvironment() {
 			continue
 		}
 		origin := Origin{Source: FromEnvironment, Name: name}
-		path, known := keys[name], false
-		chosen := "" // by the user, in the path
-		if path == "" {
-			path, chosen, known = d.pathOf(name)
-			if !known {
+		path, known := keys[name]
+		if !known {
+			var chosen string // by the user
+			if path, chosen, known = d.pathOf(name); !known {
 				unknown = append(unknown, name)
 				continue
-			}
-			if wrong := checkName(chosen); wrong != "" {
+			} else if wrong := checkName(chosen); wrong != "" {
 				d.faultAt(origin, path, chosen, "%s", wrong)
 				continue
 			}
@@ -94,7 +92,8 @@ func (d *draft) named() (names []string) {
 			names = append(names, name)
 		}
 	}
-	return slices.Sorted(slices.Values(names))
+	slices.Sort(names)
+	return names
 }
 
 // holdsKeys reports whether a generator has its keys in a variable.

@@ -39,13 +39,8 @@ type Origin struct {
 func (o Origin) String() string {
 	switch o.Source {
 	case FromFile:
-		place := o.Name
-		for _, n := range []int{o.Line, o.Column} {
-			if n > 0 {
-				place += ":" + strconv.Itoa(n)
-			}
-		}
-		return place
+		line, column := fmt.Sprintf(":%d", o.Line), fmt.Sprintf(":%d", o.Column)
+		return strings.TrimSuffix(strings.TrimSuffix(o.Name+line+column, ":0"), ":0")
 	case FromEnvironment:
 		return "$" + o.Name
 	case FromFlag:

@@ -54,8 +54,7 @@ func readAll(path string) ([]byte, error) {
 // readYAML takes the settings of a file's content. YAML gives only the structure: every
 // value is a text that the key's parser reads, as for variables and flags.
 func (d *draft) readYAML(path string, content []byte) {
-	left := maxFile
-	w := yamlWalk{draft: d, path: path, left: &left}
+	w := &yamlWalk{draft: d, path: path, left: maxFile}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); err != nil {
@@ -79,30 +78,30 @@ func (d *draft) readYAML(path string, content []byte) {
 type yamlWalk struct {
 	*draft
 	path string
-	left *int // bytes of keys and values that may follow
+	left int // bytes of keys and values that may follow
 }
 
 // spend counts a key or value with the sign behind it. It returns false, and says so once, if the file is too large with
 // all that its aliases stand for.
-func (w yamlWalk) spend(node *yaml.Node) bool {
-	before := *w.left
-	*w.left -= len(node.Value) + 1
-	if before >= 0 && *w.left < 0 {
+func (w *yamlWalk) spend(node *yaml.Node) bool {
+	before := w.left
+	w.left -= len(node.Value) + 1
+	if before >= 0 && w.left < 0 {
 		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
 	}
-	return *w.left >= 0
+	return w.left >= 0
 }
 
-func (w yamlWalk) origin(node *yaml.Node) Origin {
+func (w *yamlWalk) origin(node *yaml.Node) Origin {
 	return Origin{Source: FromFile, Name: w.path, Line: node.Line, Column: node.Column}
 }
 
-func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
+func (w *yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
 	w.faultAt(w.origin(node), key, value, reason, args...)
 }
 
 // syntax notes what the YAML library says: it names no column, and no line if that is 1.
-func (w yamlWalk) syntax(err error) {
+func (w *yamlWalk) syntax(err error) {
 	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
@@ -118,7 +117,7 @@ func (w yamlWalk) syntax(err error) {
 }
 
 // section walks a mapping at a path; one that is null is empty.
-func (w yamlWalk) section(node *yaml.Node, path string) {
+func (w *yamlWalk) section(node *yaml.Node, path string) {
 	node = resolve(node)
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
@@ -173,7 +172,7 @@ func (w yamlWalk) section(node *yaml.Node, path string) {
 }
 
 // value takes the text of a scalar, or of the scalars of a list.
-func (w yamlWalk) value(key, node *yaml.Node, path string) {
+func (w *yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
 	items, limit := []*yaml.Node{node}, "must be a single value"
 	inList := node.Kind == yaml.SequenceNode && w.field(path).kind.Kind() == reflect.Slice

@@ -207,22 +207,19 @@ func (d *draft) whole(key, scheme, path string, origin Origin, must bool) string
 func (d *draft) build() {
 	generators := map[string]*Generator{}
 	for _, path := range slices.SortedFunc(maps.Keys(d.set), func(a, b string) int { return cmp.Compare(d.set[a].order(), d.set[b].order()) }) {
-		var of any = &d.Config
+		s, of := d.set[path], any(&d.Config)
 		name, key, ok := splitGenerator(path)
-		if ok && generators[name] == nil {
-			generators[name] = new(Generator)
-		}
 		if ok {
+			if generators[name] == nil {
+				generators[name] = new(Generator)
+			}
 			of = generators[name]
-		} else {
-			key = path
 		}
-		s := d.set[path]
 		if s.field == nil {
 			continue
 		}
 		if err := s.field.set(of, key, s.text); err != nil {
-			shown := display(path, s.text)
+			shown := d.display(path, s.text)
 			d.faultAt(s.origin, path, shown, "%s", hide(text.Message(err), s.text, shown))
 		}
 	}

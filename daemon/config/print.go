@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,7 +36,7 @@ func (c Config) Values() []Value {
 	s, values := newSchema(), []Value(nil)
 	add := func(prefix string, f *field, of any) {
 		path := prefix + f.name
-		if texts, ok := f.in(of).Interface().(map[string]string); ok {
+		if texts, ok := reflect.TypeAssert[map[string]string](f.in(of)); ok {
 			for _, name := range slices.Sorted(maps.Keys(texts)) {
 				at := join(path, name)
 				values = append(values, Value{Key: at, Text: c.display(at, texts[name]), Origin: c.originOf(at)})
@@ -111,15 +112,21 @@ var secret = regexp.MustCompile(`[0-9A-Fa-f]{32}`)
 func display(path, text string) string {
 	_, key, _ := splitGenerator(path)
 	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
-		place := key == keyFile || key == keyVariable
-		if strings.HasPrefix(key, "key") && !place || secret.MatchString(text) {
+		isPlace := key == keyFile || key == keyVariable
+		if strings.HasPrefix(key, "key") && !isPlace || secret.MatchString(text) {
 			return engine.Hidden
 		}
 	}
 	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
-		text = engine.Redact(text)
+		return engine.Redact(text)
 	}
 	return text
+}
+
+// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
+// password, wherever it was put.
+func (c Config) display(path, text string) string {
+	return display(path, cmp.Or(c.written[text], text))
 }
 
 // mostText and mostReason are the numbers of bytes of a setting and of a reason that a line about a fault shows.
@@ -143,20 +150,8 @@ func hide(reason, text, shown string) string {
 	return strings.NewReplacer(strconv.Quote(text), strconv.Quote(shown), text, shown).Replace(reason)
 }
 
-// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
-// password, wherever it was put.
-func (c Config) display(path, text string) string {
-	if written, ok := c.written[text]; ok {
-		text = written
-	}
-	return display(path, text)
-}
-
 // ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
 func (c Config) ShowStore(url string) string { return engine.Redact(cmp.Or(c.written[url], url)) }
-
-// horizonNotice is how long before its horizon a generator is warned of, as by a fence.
-const horizonNotice = 365 * 24 * time.Hour
 
 // Warnings returns what is odd about the sources but prevents nothing.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
@@ -182,15 +177,14 @@ func (c Config) StoreWarnings() (warnings []string) {
 }
 
 // LayoutWarnings returns which generators of a complete configuration can't
-// mint at an instant, or not for another year, as their time bits end before.
+// mint at an instant, or not for another year, as their time bits end before: the notice of package fence.
 func (c Config) LayoutWarnings(now time.Time) []string {
 	var warnings []string
 	for _, name := range c.Names() {
-		g := c.Generators[name]
-		if !g.Fenced() {
+		g, path := c.Generators[name], join(generatorSection, name, keyLayout)
+		if g.filled == nil {
 			continue
 		}
-		path := join(generatorSection, name, keyLayout)
 		warn := func(format string, at time.Time) {
 			warnings = append(warnings, fmt.Sprintf("%s: %s: %s: "+format, c.originOf(path), path, g.Layout, at.UTC().Format(time.DateOnly)))
 		}
@@ -199,7 +193,7 @@ func (c Config) LayoutWarnings(now time.Time) []string {
 			warn("its epoch, %s, lies ahead: no ids can be minted before", g.Layout.Epoch)
 		case !now.Before(horizon):
 			warn("ran out on %s: no ids can be minted", horizon)
-		case horizon.Sub(now) < horizonNotice:
+		case horizon.Sub(now) < g.filled.complete.HorizonNotice:
 			warn("runs out on %s, in less than a year: plan another namespace", horizon)
 		}
 	}

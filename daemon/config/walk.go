@@ -183,7 +183,7 @@ func (f *field) set(of any, key, text string) error {
 	if err != nil {
 		return err
 	}
-	if m, ok := f.in(of).Addr().Interface().(*map[string]string); ok {
+	if m, ok := reflect.TypeAssert[*map[string]string](f.in(of).Addr()); ok {
 		if *m == nil {
 			*m = map[string]string{}
 		}
@@ -241,11 +241,11 @@ func (f *field) isPath(key string) bool {
 
 func join(names ...string) string { return strings.Join(names, ".") }
 
-// splitGenerator parts the path of a generator's key into name and relative key.
+// splitGenerator parts the path of a generator's key into name and relative key. Another path is the key.
 func splitGenerator(path string) (name, key string, ok bool) {
 	rest, ok := strings.CutPrefix(path, generatorSection+".")
 	if !ok {
-		return "", "", false
+		return "", path, false
 	}
 	name, key, _ = strings.Cut(rest, ".")
 	return name, key, true

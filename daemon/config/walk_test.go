@@ -91,31 +91,6 @@ func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
 	}
 }
 
-// TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
-func TestVariablesLeadBackToOneKey(t *testing.T) {
-	s := newSchema()
-	suffix := func(f *field) string { return "_" + strings.TrimPrefix(environmentName(f.name), EnvironmentPrefix) }
-	for _, a := range s.generator {
-		for _, b := range s.generator {
-			if a != b && strings.HasSuffix(suffix(a), suffix(b)) {
-				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
-			}
-		}
-	}
-	for _, name := range []string{"a", "orders", "eu-orders", "a-policy", "settings", "settings-a", "a1-b2"} {
-		if wrong := checkName(name); wrong != "" {
-			t.Errorf("%s: %s", name, wrong)
-		}
-		for _, f := range s.generator {
-			want := strings.Replace(f.Path, "NAME", name, 1)
-			want = strings.Replace(want, "KEY", "window", 1)
-			if got, _, ok := s.pathOf(environmentName(want)); !ok || got != want {
-				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
-			}
-		}
-	}
-}
-
 // TestKeysOfAPolicyAreItsFields is about the struct that has the keys of a policy: it converts while both have the same fields.
 func TestKeysOfAPolicyAreItsFields(t *testing.T) {
 	p := snowfence.Policy{MaxBurst: 1, MaxWait: 2}
@@ -134,29 +109,6 @@ func TestFlagsAreUnique(t *testing.T) {
 			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
 		}
 		seen[key.Flag] = key.Path
-	}
-}
-
-func TestUnknownVariablesAreWarnedOfUnlessTheyAreAnothers(t *testing.T) {
-	c := load(t, Sources{Environ: []string{
-		"SNOWFENCE_HTPP=x",                  // a slip
-		"SNOWFENCE_GENERATORS_A_COLOUR=red", // no key of a generator
-		"SNOWFENCE_generators_a_window=1s",  // variables are capitals
-		"SNOWFENCE_SERVICE_HOST=10.0.0.1",   // Kubernetes, of a service named snowfence
-		"SNOWFENCE_PORT_7600_TCP_ADDR=10.0.0.1",
-		"SNOWFENCE_CLOCK_OFFSET_FILE=/x",
-		"SNOWFENCE_ORDER_KEYS=x", // a generator's keys
-		"SNOWFENCE_GENERATORS_ORDERS_KIND=opaque",
-		"SNOWFENCE_GENERATORS_ORDERS_SETTINGS_KEY_VARIABLE=SNOWFENCE_ORDER_KEYS",
-		"OTHER=1",
-	}, Kinds: []string{"opaque"}})
-	want := []string{
-		`variable SNOWFENCE_HTPP is no setting; did you mean "SNOWFENCE_HTTP"?`,
-		`variable SNOWFENCE_GENERATORS_A_COLOUR is no setting`,
-		`variable SNOWFENCE_generators_a_window is no setting`,
-	}
-	if got := c.Warnings(); !slices.Equal(got, want) {
-		t.Errorf("warnings are %q, want %q", got, want)
 	}
 }
 
