@@ -27,6 +27,9 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 	}
 	g.Kind = cmp.Or(g.Kind, KindSnowflake)
 	g.Namespace = cmp.Or(g.Namespace, d.Namespace)
+	if g.Fenced() && g.Layout.IsZero() {
+		g.Layout, g.AnyLayout = d.layoutFor(g)
+	}
 	if err := stored.CheckNamespace(g.Namespace); err != nil {
 		d.blame(path, err)
 		return g
@@ -49,9 +52,6 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 	}
 	for key, value := range g.Settings {
 		d.fault(join(path, settingSection, key), value, "kind %s has no settings", g.Kind)
-	}
-	if g.Layout.IsZero() {
-		g.Layout, g.AnyLayout = d.layoutFor(g)
 	}
 	if !d.layoutFits(path, g) {
 		return g
@@ -80,11 +80,11 @@ func (d *draft) foreignKind(path string, g Generator) {
 	}
 }
 
-// layoutsByNamespace returns the layouts that generators give, of 64 bits.
+// layoutsByNamespace returns the layouts of 64 bits that generators give: the first generator's, by name, if several do.
 func (d *draft) layoutsByNamespace() map[string]snowfence.Layout {
 	layouts := map[string]snowfence.Layout{}
-	for _, g := range d.Generators {
-		if !g.Layout.IsZero() && !g.Layout.Wide && !g.AnyLayout {
+	for _, name := range slices.Backward(d.Names()) {
+		if g := d.Generators[name]; !g.Layout.IsZero() && !g.Layout.Wide && !g.AnyLayout {
 			layouts[cmp.Or(g.Namespace, d.Namespace)] = g.Layout
 		}
 	}

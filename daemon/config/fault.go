@@ -27,11 +27,9 @@ const (
 
 // Origin is where a setting came from. The zero Origin is the default.
 type Origin struct {
-	Source Source
-	// Name is the file's path, the variable's name or the flag's name.
-	Name string
-	// Line and Column count from 1. They are zero except for a file.
-	Line, Column int
+	Source       Source
+	Name         string // of the file, with its path, of the variable or of the flag
+	Line, Column int    // of a file, from 1
 }
 
 // String returns the origin as people read it: "snowfence.yaml:3:7",
@@ -52,14 +50,10 @@ func (o Origin) String() string {
 // Error is one thing that is wrong with a configuration. [Load] and
 // [Config.Complete] return as many as they find, joined by [Join].
 type Error struct {
-	// Origin is where the setting came from.
 	Origin Origin
-	// Key is the setting's path, empty when the file as a whole is at fault.
-	Key string
-	// Value is the text without passwords, empty when the key itself is at fault.
-	Value string
-	// Reason says what is wrong, and the limit.
-	Reason string
+	Key    string // the setting's path; empty when the file as a whole is at fault
+	Value  string // without passwords; empty when the key itself is at fault
+	Reason string // what is wrong, and the limit
 }
 
 // Of reports whether the error is about a generator or one of its settings.

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"time"
-
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/fence"
@@ -10,9 +8,6 @@ import (
 
 // Fenced reports whether the generator holds a worker id of its own.
 func (g Generator) Fenced() bool { return g.Kind == KindSnowflake || g.Kind == KindWide }
-
-// forever is the claim-wait of a generator that stands by: 146 years.
-const forever time.Duration = 1 << 62
 
 // Fence returns what a holder for this generator is opened with. The store,
 // the process, the clock and the logger are for the caller to add.
@@ -22,7 +17,7 @@ func (g Generator) Fence() fence.Config {
 		Datacenters: g.Datacenters, Datacenter: g.Datacenter, Workers: g.Workers,
 	}
 	if g.Standby {
-		c.ClaimWait = forever
+		c.ClaimWait = 1 << 62 // 146 years
 	}
 	if g.AnyLayout {
 		c.Layout = snowfence.Layout{}

@@ -15,24 +15,19 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxFile is the greatest size of a configuration file, also if each alias were written out. maxValue is that of a
-// setting's text.
 const (
-	maxFile  = 1 << 20
-	maxValue = 64 << 10
-
-	// maxGenerators bounds the keys of a section.
-	maxGenerators = 10_000
+	maxFile  = 1 << 20  // bytes of a configuration file, also if each alias were written out
+	maxValue = 64 << 10 // bytes of a setting's text
+	maxKeys  = 10_000   // of a section
 )
 
 // readFile takes the settings of a YAML file.
 func (d *draft) readFile(path string) {
-	content, err := readAll(path)
-	if err != nil {
+	if content, err := readAll(path); err != nil {
 		d.faultAt(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
-		return
+	} else {
+		d.readYAML(path, content)
 	}
-	d.readYAML(path, content)
 }
 
 func readAll(path string) ([]byte, error) {
@@ -126,8 +121,8 @@ func (w *yamlWalk) section(node *yaml.Node, path string) {
 		w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
 		return
 	}
-	if n := len(node.Content) / 2; n > maxGenerators {
-		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxGenerators)
+	if n := len(node.Content) / 2; n > maxKeys {
+		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxKeys)
 		return
 	}
 	known, lines := w.below[general(path)], map[string]int{}

@@ -20,15 +20,9 @@ type Sources struct {
 	// SNOWFENCE_CONFIG names, and none if there is no such variable.
 	File string
 
-	// Environ is the environment in the form of os.Environ.
-	Environ []string
-
-	// Flags are the flags that the user gave, by the path of the key that each
-	// stands for (see [Key]): {"http": ":7600"}.
-	Flags map[string]string
-
-	// Kinds are the kinds of generator that the program has.
-	Kinds []string
+	Environ []string          // in the form of os.Environ
+	Flags   map[string]string // that the user gave, by the path of the key that each stands for: {"http": ":7600"}
+	Kinds   []string          // of generator, that the program has
 
 	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means that only the
 	// schemes are looked at.

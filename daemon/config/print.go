@@ -17,14 +17,10 @@ import (
 
 // Value is one setting in effect.
 type Value struct {
-	// Key is the setting's path.
-	Key string
-	// Text is the value as a source would say it, without passwords.
-	Text string
-	// Origin is where it came from.
+	Key    string // its path
+	Text   string // as a source would say it, without passwords
 	Origin Origin
-	// About is one line of help. It is empty for a setting of a kind.
-	About string
+	About  string // its line of help; empty for a setting of a kind
 	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens where none
 	// is asked for. No text stands for that, so a file must not have it.
 	Unset bool

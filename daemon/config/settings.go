@@ -88,25 +88,18 @@ type Limits struct {
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
 }
 
-const (
-	// strangerSession is how long a client may be silent that is neither on this host nor known by a token.
-	strangerSession = time.Hour
-
-	// anySession stands for any time.
-	anySession = 10 * 365 * 24 * time.Hour
-)
-
 // Idle is how long a client of RESP or Thrift may be silent between two requests: Session, if that is set.
 // Otherwise it is any time for a client that is known, by a token or since it is on this host, and an hour for
 // others. The kernel ends the connections of hosts that are gone.
 func (l Limits) Idle(known bool) time.Duration {
+	const stranger, ever = time.Hour, 10 * 365 * 24 * time.Hour
 	switch {
 	case l.Session > 0:
 		return l.Session
 	case known:
-		return anySession
+		return ever
 	}
-	return strangerSession
+	return stranger
 }
 
 // The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.

@@ -16,13 +16,9 @@ const EnvironmentPrefix = "SNOWFENCE_"
 type Key struct {
 	// Path is the key: its names from the outermost in, joined by dots. NAME
 	// stands for any generator's name and KEY for any setting of another kind.
-	Path string
-
-	// Flag is the name of serve's flag without hyphens, or empty.
-	Flag string
-
-	// About is one line of help.
-	About string
+	Path  string
+	Flag  string // the name of serve's flag without hyphens, or empty
+	About string // one line of help
 }
 
 // Environment returns the name of the key's environment variable.

@@ -57,6 +57,7 @@ func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
 	for _, v := range load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}}).Values() {
 		set[general(v.Key)] = set[general(v.Key)] || v.Origin.Source == FromFile
 	}
+	flags := map[string]string{}
 	for _, key := range Keys() {
 		if !set[key.Path] {
 			t.Errorf("%s: was not set by the file that sets everything", key.Path)
@@ -64,6 +65,10 @@ func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
 		if key.About == "" {
 			t.Errorf("%s: has no help", key.Path)
 		}
+		if other := flags[key.Flag]; other != "" && key.Flag != "" {
+			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
+		}
+		flags[key.Flag] = key.Path
 	}
 }
 
@@ -96,19 +101,6 @@ func TestKeysOfAPolicyAreItsFields(t *testing.T) {
 	p := snowfence.Policy{MaxBurst: 1, MaxWait: 2}
 	if k := policyKeys(p); k.MaxBurst != 1 || k.MaxWait != 2 {
 		t.Errorf("%+v is %+v", p, k)
-	}
-}
-
-func TestFlagsAreUnique(t *testing.T) {
-	seen := map[string]string{}
-	for _, key := range Keys() {
-		if key.Flag == "" {
-			continue
-		}
-		if other, twice := seen[key.Flag]; twice {
-			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
-		}
-		seen[key.Flag] = key.Path
 	}
 }
 
