@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,24 +15,19 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxFile is the greatest size of a configuration file, also if each alias were written out. maxValue is that of a
-// setting's text.
 const (
-	maxFile  = 1 << 20
-	maxValue = 64 << 10
-
-	// maxGenerators bounds the keys of a section.
-	maxGenerators = 10_000
+	maxFile  = 1 << 20  // bytes of a configuration file, also if each alias were written out
+	maxValue = 64 << 10 // bytes of a setting's text
+	maxKeys  = 10_000   // of a section
 )
 
 // readFile takes the settings of a YAML file.
-func (s *settings) readFile(path string) {
-	content, err := readAll(path)
-	if err != nil {
-		s.fault(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
-		return
+func (d *draft) readFile(path string) {
+	if content, err := readAll(path); err != nil {
+		d.faultAt(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
+	} else {
+		d.readYAML(path, content)
 	}
-	s.readYAML(path, content)
 }
 
 func readAll(path string) ([]byte, error) {
@@ -52,9 +48,8 @@ func readAll(path string) ([]byte, error) {
 
 // readYAML takes the settings of a file's content. YAML gives only the structure: every
 // value is a text that the key's parser reads, as for variables and flags.
-func (s *settings) readYAML(path string, content []byte) {
-	left := maxFile
-	w := yamlWalk{settings: s, path: path, left: &left}
+func (d *draft) readYAML(path string, content []byte) {
+	w := &yamlWalk{draft: d, path: path, left: maxFile}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); err != nil {
@@ -70,38 +65,38 @@ func (s *settings) readYAML(path string, content []byte) {
 		w.syntax(err)
 	}
 	if len(document.Content) == 1 {
-		w.section(document.Content[0], "", "")
+		w.section(document.Content[0], "")
 	}
 }
 
 // yamlWalk goes through one document.
 type yamlWalk struct {
-	*settings
+	*draft
 	path string
-	left *int // bytes of keys and values that may follow
+	left int // bytes of keys and values that may follow
 }
 
 // spend counts a key or value with the sign behind it. It returns false, and says so once, if the file is too large with
 // all that its aliases stand for.
-func (w yamlWalk) spend(node *yaml.Node) bool {
-	before := *w.left
-	*w.left -= len(node.Value) + 1
-	if before >= 0 && *w.left < 0 {
+func (w *yamlWalk) spend(node *yaml.Node) bool {
+	before := w.left
+	w.left -= len(node.Value) + 1
+	if before >= 0 && w.left < 0 {
 		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
 	}
-	return *w.left >= 0
+	return w.left >= 0
 }
 
-func (w yamlWalk) origin(node *yaml.Node) Origin {
+func (w *yamlWalk) origin(node *yaml.Node) Origin {
 	return Origin{Source: FromFile, Name: w.path, Line: node.Line, Column: node.Column}
 }
 
-func (w yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
-	w.settings.fault(w.origin(node), key, value, reason, args...)
+func (w *yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any) {
+	w.faultAt(w.origin(node), key, value, reason, args...)
 }
 
 // syntax notes what the YAML library says: it names no column, and no line if that is 1.
-func (w yamlWalk) syntax(err error) {
+func (w *yamlWalk) syntax(err error) {
 	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
@@ -113,12 +108,11 @@ func (w yamlWalk) syntax(err error) {
 	case strings.Contains(message, "expected alphabetic or numeric character"), strings.Contains(message, "unknown anchor"):
 		message += `; a value that begins with * or & must be quoted: "*"`
 	}
-	w.settings.fault(origin, "", "", "not YAML: %s", message)
+	w.faultAt(origin, "", "", "not YAML: %s", message)
 }
 
-// section walks a mapping at a path; one that is null is empty. Where users choose
-// names, section has NAME or KEY in their place; see [below].
-func (w yamlWalk) section(node *yaml.Node, path, section string) {
+// section walks a mapping at a path; one that is null is empty.
+func (w *yamlWalk) section(node *yaml.Node, path string) {
 	node = resolve(node)
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Tag == "!!null":
@@ -127,11 +121,11 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 		w.fault(node, path, "", "must be a mapping of keys to values, is %s", describe(node))
 		return
 	}
-	if n := len(node.Content) / 2; n > maxGenerators {
-		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxGenerators)
+	if n := len(node.Content) / 2; n > maxKeys {
+		w.fault(node, path, "", "has %d keys: must be at most %d", n, maxKeys)
 		return
 	}
-	known, lines := below(section), map[string]int{}
+	known, lines := w.below[general(path)], map[string]int{}
 	for pair := range slices.Chunk(node.Content, 2) {
 		key, name := resolve(pair[0]), resolve(pair[0]).Value
 		if !w.spend(key) {
@@ -153,12 +147,10 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 				w.fault(key, display("", at), display("", name), "%s", wrong) // it may be a URL by mistake
 				continue
 			}
-			if section == join("", generatorSection) {
+			if path == generatorSection {
 				w.name(name, w.origin(key))
 			}
-			name = anyName
 		case slices.Equal(known, []string{anySetting}):
-			name = anySetting
 		case key.Tag == "!!merge":
 			w.fault(key, at, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
 			continue
@@ -166,8 +158,8 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 			w.fault(key, strings.TrimPrefix(join(path, display("", name)), "."), "", "unknown key%s", text.DidYouMean(name, known))
 			continue
 		}
-		if within := join(section, name); len(below(within)) > 0 {
-			w.section(pair[1], at, within)
+		if w.below[general(at)] != nil {
+			w.section(pair[1], at)
 		} else {
 			w.value(key, pair[1], at)
 		}
@@ -175,10 +167,10 @@ func (w yamlWalk) section(node *yaml.Node, path, section string) {
 }
 
 // value takes the text of a scalar, or of the scalars of a list.
-func (w yamlWalk) value(key, node *yaml.Node, path string) {
+func (w *yamlWalk) value(key, node *yaml.Node, path string) {
 	node = resolve(node)
 	items, limit := []*yaml.Node{node}, "must be a single value"
-	inList := node.Kind == yaml.SequenceNode && isList(path)
+	inList := node.Kind == yaml.SequenceNode && w.field(path).kind.Kind() == reflect.Slice
 	if inList {
 		items, limit = node.Content, "each item must be a single value without a comma"
 	}

@@ -75,32 +75,6 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 	}
 }
 
-// TestVariablesOfAServiceAreNoSettings is about the variables that Kubernetes and Docker put into a container for a service
-// or a link, whatever its name begins with.
-func TestVariablesOfAServiceAreNoSettings(t *testing.T) {
-	var environ []string
-	for _, service := range []string{"SNOWFENCE_STORES", "SNOWFENCE_STORES_SHOP", "SNOWFENCE_GENERATORS_A", "SNOWFENCE_HTTP", "SNOWFENCE"} {
-		for variable, value := range map[string]string{
-			"SERVICE_HOST": "10.0.0.1", "SERVICE_PORT": "6379", "SERVICE_PORT_REDIS": "6379", "PORT": "tcp://10.0.0.1:6379",
-			"PORT_6379_TCP": "tcp://10.0.0.1:6379", "PORT_6379_TCP_PROTO": "tcp", "PORT_6379_TCP_PORT": "6379", "PORT_6379_TCP_ADDR": "10.0.0.1",
-		} {
-			environ = append(environ, service+"_"+variable+"="+value)
-		}
-	}
-	for _, variable := range []string{"PORT=udp://172.17.0.2:53", "PORT_53_UDP=udp://172.17.0.2:53", "NAME=/web/snowfence-log", "ENV_VERSION=1"} { // a link of Docker
-		environ = append(environ, "SNOWFENCE_LOG_"+variable)
-	}
-	environ = append(environ, "SNOWFENCE_STORES_PORT_CITY=redis://h/", "SNOWFENCE_HTPP=x")
-	c := load(t, Sources{Environ: environ[:len(environ)-2]})
-	if got := c.Warnings(); len(got) > 0 || len(c.Stores) > 0 {
-		t.Errorf("warnings %q, stores %q", got, c.Stores)
-	}
-	c = load(t, Sources{Environ: environ[len(environ)-2:]})
-	if got := c.Warnings(); len(got) != 1 || c.Stores["port-city"] != "redis://h/" {
-		t.Errorf("without a service: warnings %q, stores %q", got, c.Stores)
-	}
-}
-
 // TestYAMLThatIsNoneOfOursSaysWhatToWrite is about what the words of YAML's library do not explain.
 func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 	for content, want := range map[string]string{
@@ -113,16 +87,6 @@ func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 	} {
 		if _, err := read(Sources{File: write(t, content)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", content, err, want)
-		}
-	}
-}
-
-// TestVariableOfAURLHasNoControlCharacters: one that is read from a file keeps its line break, and is then another password.
-func TestVariableOfAURLHasNoControlCharacters(t *testing.T) {
-	for _, value := range []string{"a\n", "a\r\n", "a\x00b", "a\nb", "a\x7f", "\u009b2J"} {
-		_, err := Expand("postgres://me:${PW}@h/d", []string{"PW=" + value})
-		if err == nil || !strings.Contains(err.Error(), "variable PW has a line break or another control character") {
-			t.Errorf("%q: %v", value, err)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -21,15 +20,9 @@ type Sources struct {
 	// SNOWFENCE_CONFIG names, and none if there is no such variable.
 	File string
 
-	// Environ is the environment in the form of os.Environ.
-	Environ []string
-
-	// Flags are the flags that the user gave, by the path of the key that each
-	// stands for (see [Key]): {"http": ":7600"}.
-	Flags map[string]string
-
-	// Kinds are the kinds of generator that the program has.
-	Kinds []string
+	Environ []string          // in the form of os.Environ
+	Flags   map[string]string // that the user gave, by the path of the key that each stands for: {"http": ":7600"}
+	Kinds   []string          // of generator, that the program has
 
 	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means that only the
 	// schemes are looked at.
@@ -39,247 +32,201 @@ type Sources struct {
 // Load returns the configuration that the sources make, complete and valid.
 // Otherwise the error holds an [Error] for each thing that is wrong.
 func Load(sources Sources) (Config, error) {
-	s := newSettings()
-	file := sources.File
+	d := loading(sources.Kinds...)
+	d.environ = sources.Environ
+	file, set := sources.File, false
 	if file == "" {
-		var set bool
-		if file, set = (Config{environ: sources.Environ}).Variable(EnvironmentFile); set && file == "" {
-			_, err := NotEmpty(file)
-			s.fault(Origin{Source: FromEnvironment, Name: EnvironmentFile}, "", "", "%v", err)
-		}
+		file, set = d.Variable(EnvironmentFile)
 	}
 	if file != "" {
-		s.readFile(file)
+		d.readFile(file)
+	} else if set {
+		d.faultAt(Origin{Source: FromEnvironment, Name: EnvironmentFile}, "", "", isEmpty)
 	}
-	s.readEnvironment(sources.Environ)
-	s.readFlags(sources.Flags)
-	s.readStateDirectory(sources.Environ)
-	s.anchor(sources.Environ)
-
-	c := s.config()
-	c.environ = sources.Environ
-	c.Data = cmp.Or(c.Data, stateDirectory(sources.Environ))
-	c, err := c.Complete(sources.Kinds...)
+	d.readEnvironment()
+	d.readFlags(sources.Flags)
+	d.readStateDirectory()
+	d.anchor()
+	d.build()
+	d.Data = cmp.Or(d.Data, d.stateDirectory())
+	d.complete()
 	if sources.CheckURL != nil {
-		err = Join(err, c.CheckStores(sources.CheckURL))
+		d.faults = append(d.faults, d.CheckStores(sources.CheckURL))
 	}
-	// What could not be read is at its default in c, so that other faults are found, too.
-	return c, Join(append(s.faults, err)...)
+	// What could not be read is at its default, so that other faults are found, too.
+	return d.Config, Join(d.faults...)
 }
 
-// settings is what was set, by path, and where. A generator that was named has an
-// origin at its own path, with or without any setting.
-type settings struct {
-	texts    map[string]string
-	origins  map[string]Origin
-	warnings []string
-	faults   []error
-	written  map[string]string // as in [Config]
+// draft is a configuration in the course of [Load] and [Config.Complete].
+type draft struct {
+	Config
+	*schema
+	kinds  []string
+	faults []error
+
+	anyLayout bool                        // no layout is given for all generators
+	layouts   map[string]snowfence.Layout // that generators give, by namespace
 }
 
-func newSettings() *settings {
-	return &settings{texts: map[string]string{}, origins: map[string]Origin{}, written: map[string]string{}}
+// loading returns a draft in which nothing is set.
+func loading(kinds ...string) *draft {
+	d := &draft{Config: Default(), schema: newSchema(), kinds: kinds}
+	d.set, d.written = map[string]setting{}, map[string]string{}
+	return d
 }
+
+// setting is a text that was set. A generator that was named has a setting without a field at its own path, with or
+// without any other. So has a path that can't be used: nothing follows from it but its place.
+type setting struct {
+	field  *field
+	text   string
+	origin Origin
+}
+
+// isEmpty and tooLong are the reasons against a text that is empty or longer than maxValue.
+const (
+	isEmpty = "is empty: give a value or leave it out"
+	tooLong = "must be at most %d bytes"
+)
 
 // NotEmpty returns a text, and an error for an empty one, which is all that a forgotten variable leaves. The default
 // in its place would be another store or namespace than the one that was meant, or no token.
 func NotEmpty(text string) (string, error) {
 	if text == "" {
-		return "", errors.New("is empty: give a value or leave it out")
+		return "", errors.New(isEmpty)
 	}
 	return text, nil
 }
 
-// tooLong is the reason against a longer text than maxValue.
-const tooLong = "must be at most %d bytes"
-
 // put takes a setting, in the place of one from a weaker source.
-func (s *settings) put(path, text string, origin Origin) {
-	if _, err := NotEmpty(text); err != nil && !canBeEmpty(path) {
-		s.fault(origin, path, "", "%v", err)
-	} else if len(text) > maxValue {
-		s.fault(origin, path, "", tooLong, maxValue)
-	} else {
-		s.texts[path], s.origins[path] = text, origin
+func (d *draft) put(path, text string, origin Origin) {
+	switch f := d.field(path); {
+	case text == "" && !f.canBeEmpty():
+		d.faultAt(origin, path, "", isEmpty)
+	case len(text) > maxValue:
+		d.faultAt(origin, path, "", tooLong, maxValue)
+	default:
+		d.set[path] = setting{f, text, origin}
 	}
 	if name, _, ok := splitGenerator(path); ok {
-		s.name(name, origin)
+		d.name(name, origin)
 	}
 }
 
 // name notes that a generator exists, and where it was first named.
-func (s *settings) name(generator string, origin Origin) {
+func (d *draft) name(generator string, origin Origin) {
 	path := join(generatorSection, generator)
-	if _, known := s.origins[path]; !known {
-		s.origins[path] = origin
+	if _, known := d.set[path]; !known {
+		d.set[path] = setting{origin: origin}
 	}
 }
 
-func (s *settings) fault(origin Origin, key, value, reason string, args ...any) {
-	s.faults = append(s.faults, &Error{Origin: origin, Key: brief(key), Value: brief(value), Reason: cut(fmt.Sprintf(reason, args...), mostReason)})
-}
-
-// expand puts variables into the URL of a store, and the home directory into the path of a file. It returns false for
-// a path that can't be meant as it is written.
-func (s *settings) expand(key string, expand func(string, func(string) string) (string, error), environ []string) bool {
-	expanded, err := expand(s.texts[key], func(name string) string { return lookup(environ, name) })
-	if !isStore(key) {
-		err = cmp.Or(err, storeurl.CheckFolder(expanded))
+// readFlags takes the settings of flags.
+func (d *draft) readFlags(flags map[string]string) {
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		f := d.at[path]
+		if f == nil || f.Flag == "" {
+			d.faultAt(Origin{Source: FromFlag, Name: path}, path, "", "no flag stands for this key")
+			continue
+		}
+		d.put(path, flags[path], Origin{Source: FromFlag, Name: f.Flag})
 	}
-	if err != nil {
-		s.fault(s.origins[key], key, display(key, s.texts[key]), "%s", text.Message(err))
-	}
-	if s.texts[key] = expanded; err != nil && !isStore(key) {
-		delete(s.texts, key) // so that nothing follows from it
-	}
-	return err == nil
 }
 
 // anchor makes paths whole. Relative ones in a file begin at its folder, as one file must mean one store wherever
 // the program starts. Those of flags begin in the working directory. Variables outlive a change of directory, so
 // a store's path in one must be whole.
-func (s *settings) anchor(environ []string) {
-	for _, key := range slices.Sorted(maps.Keys(s.texts)) {
-		scheme, mustBeWhole := "", key == keyData
+func (d *draft) anchor() {
+	for _, key := range slices.Sorted(maps.Keys(d.set)) {
+		s := d.set[key]
 		switch {
-		case isStore(key):
-			written := s.texts[key]
-			whole := s.expand(key, engine.Expand, environ)
-			path, folder := engine.Folder(s.texts[key])
-			if origin := s.origins[key]; !folder && origin.Source == FromFile {
-				s.texts[key], written = engine.AnchorFiles(s.texts[key], filepath.Dir(origin.Name)), engine.AnchorFiles(written, filepath.Dir(origin.Name))
+		case s.field == nil:
+		case s.field.isURL():
+			s.text = d.anchorURL(key, s)
+		case s.field.isPath(key):
+			path, err := engine.ExpandHome(s.text, d.lookup)
+			if err = cmp.Or(err, storeurl.CheckFolder(path)); err != nil {
+				d.faultAt(s.origin, key, display(key, s.text), "%s", text.Message(err))
+				s.field = nil
+			} else {
+				s.text = d.whole(key, "", path, s.origin, key == keyData)
 			}
-			if !folder {
-				s.written[s.texts[key]] = written
-			}
-			if !whole || !folder || storeurl.CheckFolder(path) != nil {
-				continue // what is wrong with the path is found with the rest of the URL
-			}
-			scheme, mustBeWhole = "file:", true
-		case isPath(key):
-			if !s.expand(key, engine.ExpandHome, environ) {
-				continue
-			}
-		default:
-			continue
 		}
-		path, origin := strings.TrimPrefix(s.texts[key], scheme), s.origins[key]
-		switch {
-		case path == "" || filepath.IsAbs(path):
-			continue
-		case origin.Source == FromEnvironment && mustBeWhole:
-			s.fault(origin, key, s.texts[key], "must be an absolute path, or each working directory has a store of its own, and ids can be equal")
-			continue
-		case origin.Source == FromEnvironment:
-			continue
-		case origin.Source == FromFile:
-			path = filepath.Join(filepath.Dir(origin.Name), path)
-		}
-		if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it says why
-			s.texts[key] = scheme + whole
-		}
+		d.set[key] = s
 	}
 }
 
-// isStore reports whether a key has the URL of a store.
-func isStore(key string) bool { return key == keyStore || strings.HasPrefix(key, storeSection+".") }
-
-// isPath reports whether a key has the path of a file or folder.
-func isPath(key string) bool {
-	return fieldAt(key).tag.Get("path") != "" || strings.HasSuffix(key, settingSection+"."+keyFile)
-}
-
-// readStateDirectory takes the folder that systemd gives a unit, unless one is set. Of several it is the first.
-func (s *settings) readStateDirectory(environ []string) {
-	const name = "STATE_DIRECTORY"
-	first, _, _ := strings.Cut(lookup(environ, name), ":")
-	if _, given := s.texts[keyData]; !given && first != "" {
-		s.put(keyData, first, Origin{Source: FromEnvironment, Name: name})
+// anchorURL puts variables into the URL of a store, and makes the paths in it whole.
+func (d *draft) anchorURL(key string, s setting) string {
+	url, wrong := engine.Expand(s.text, d.lookup)
+	if wrong != nil {
+		d.faultAt(s.origin, key, display(key, s.text), "%s", text.Message(wrong))
 	}
-}
-
-// readFlags takes the settings of flags.
-func (s *settings) readFlags(flags map[string]string) {
-	names := map[string]string{}
-	for _, e := range configKeys() {
-		names[e.Path] = e.Flag
-	}
-	for _, path := range slices.Sorted(maps.Keys(flags)) {
-		origin := Origin{Source: FromFlag, Name: names[path]}
-		if origin.Name == "" {
-			s.fault(Origin{Source: FromFlag, Name: path}, path, "", "no flag stands for this key")
-			continue
+	path, folder := engine.Folder(url)
+	switch {
+	case !folder:
+		if s.origin.Source == FromFile {
+			at := filepath.Dir(s.origin.Name)
+			url, s.text = engine.AnchorFiles(url, at), engine.AnchorFiles(s.text, at)
 		}
-		s.put(path, flags[path], origin)
+		d.written[url] = s.text
+		return url
+	case wrong != nil || storeurl.CheckFolder(path) != nil:
+		return url // what is wrong with the path is found with the rest of the URL
 	}
+	return d.whole(key, "file:", strings.TrimPrefix(url, "file:"), s.origin, true)
 }
 
-// config makes the typed configuration of the settings.
-func (s *settings) config() Config {
-	c := Default()
-	c.warnings, c.origins, c.written, c.Generators = s.warnings, s.origins, s.written, map[string]Generator{}
-	s.apply(configKeys(), "", &c)
-	for path, url := range s.texts {
-		if name, ok := strings.CutPrefix(path, storeSection+"."); ok {
-			if c.Stores == nil {
-				c.Stores = map[string]string{}
-			}
-			c.Stores[name] = url
+// whole returns a path as an absolute one, behind the scheme of a URL.
+func (d *draft) whole(key, scheme, path string, origin Origin, must bool) string {
+	switch {
+	case path == "" || filepath.IsAbs(path):
+		return scheme + path
+	case origin.Source == FromEnvironment:
+		if must {
+			d.faultAt(origin, key, scheme+path, "must be an absolute path, or each working directory has a store of its own, and ids can be equal")
 		}
+		return scheme + path
+	case origin.Source == FromFile:
+		path = filepath.Join(filepath.Dir(origin.Name), path)
 	}
-	for path := range s.origins {
+	if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it says why
+		path = whole
+	}
+	return scheme + path
+}
+
+// build makes the typed configuration of the settings, in the order of their fields. From a text that can't be read
+// nothing follows.
+func (d *draft) build() {
+	generators := map[string]*Generator{}
+	for _, path := range slices.SortedFunc(maps.Keys(d.set), func(a, b string) int { return cmp.Compare(d.set[a].order(), d.set[b].order()) }) {
+		s, of := d.set[path], any(&d.Config)
 		name, key, ok := splitGenerator(path)
-		if !ok || key != "" {
+		if ok {
+			if generators[name] == nil {
+				generators[name] = new(Generator)
+			}
+			of = generators[name]
+		}
+		if s.field == nil {
 			continue
 		}
-		var g Generator
-		s.apply(generatorKeys(), path+".", &g)
-		for at, value := range s.texts {
-			if key, ok := strings.CutPrefix(at, join(path, settingSection, "")); ok {
-				if g.Settings == nil {
-					g.Settings = map[string]string{}
-				}
-				g.Settings[key] = value
-			}
+		if err := s.field.set(of, key, s.text); err != nil {
+			shown := d.display(path, s.text)
+			d.faultAt(s.origin, path, shown, "%s", hide(text.Message(err), s.text, shown))
 		}
-		c.Generators[name] = g
 	}
-	return c
-}
-
-// apply sets the keys below a prefix. From what can't be read nothing follows.
-func (s *settings) apply(keys []field, prefix string, of any) {
-	for _, e := range keys {
-		path := prefix + e.Path
-		if value, given := s.texts[path]; given {
-			if err := e.apply(of, value); err != nil {
-				shown := display(path, value)
-				s.fault(s.origins[path], path, shown, "%s", hide(text.Message(err), value, shown))
-			}
-		}
+	d.Generators = map[string]Generator{}
+	for name, g := range generators {
+		d.Generators[name] = *g
 	}
 }
 
-// apply sets the field. A preset sets a generator's layout and policy, too.
-func (f field) apply(of any, value string) error {
-	if g, ok := of.(*Generator); ok && f.Path == keyPreset {
-		preset, err := snowfence.PresetByName(value)
-		if err != nil {
-			return err
-		}
-		g.Layout, g.Policy = preset.Layout, preset.Policy
+// order is the place of a setting among all.
+func (s setting) order() int {
+	if s.field == nil {
+		return 0
 	}
-	return f.set(of, value)
-}
-
-// stateDirectory returns where a program without systemd keeps its state: what XDG says, which has it that a
-// relative path is no path, or the usual place below the home directory; empty if none is known.
-func stateDirectory(environ []string) string {
-	if state := lookup(environ, "XDG_STATE_HOME"); filepath.IsAbs(state) {
-		return filepath.Join(state, "snowfence")
-	}
-	if home := lookup(environ, "HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "snowfence")
-	}
-	return ""
+	return s.field.order
 }

@@ -17,7 +17,7 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 	}
 	for key, form := range settings {
 		scheme := ""
-		if isStore(key) {
+		if newSchema().field(key).isURL() {
 			scheme = "file:"
 		}
 		for path, want := range map[string]string{"~/ids": "/home/me/ids", "/a/~/$5": "/a/~/$5", "${D}/ids": "/srv/ids", "${TILDE}": "/home/me/x"} {

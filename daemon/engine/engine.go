@@ -53,10 +53,8 @@ func Table() []Engine {
 
 // URLError is returned for a URL that names no store.
 type URLError struct {
-	// URL is what was given, redacted.
-	URL string
-	// Reason says what it must be.
-	Reason string
+	URL    string // redacted
+	Reason string // what it must be
 }
 
 func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL, e.Reason) }
@@ -66,16 +64,24 @@ func (*URLError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // Of returns the engine of a URL's scheme, or the zero Engine and a *[URLError].
 func Of(storeURL string) (Engine, error) {
-	scheme, _, ok := strings.Cut(strings.ToLower(storeURL), ":")
-	if !ok {
-		return Engine{}, &URLError{Redact(storeURL), "must begin with a scheme; supported are " + Supported()}
-	}
-	for _, e := range Table() {
-		if slices.Contains(e.Schemes, scheme) {
+	scheme, _, ok := strings.Cut(storeURL, ":")
+	reason := "must begin with a scheme"
+	if ok {
+		if e, known := ofScheme(scheme); known {
 			return e, nil
 		}
+		reason = "unknown scheme"
 	}
-	return Engine{}, &URLError{Redact(storeURL), "unknown scheme; supported are " + Supported()}
+	return Engine{}, &URLError{Redact(storeURL), reason + "; supported are " + Supported()}
+}
+
+func ofScheme(scheme string) (e Engine, ok bool) {
+	all := Table()
+	i := slices.IndexFunc(all, func(e Engine) bool { return slices.Contains(e.Schemes, strings.ToLower(scheme)) })
+	if i < 0 {
+		return Engine{}, false
+	}
+	return all[i], true
 }
 
 // Check returns a *[URLError] unless the URL has the scheme of an engine.
@@ -94,16 +100,10 @@ func Supported() string {
 }
 
 // Private reports whether the store that the URL names is of this process alone.
-func Private(storeURL string) bool {
-	e, _ := Of(storeURL)
-	return e.Private
-}
+func Private(storeURL string) bool { e, _ := Of(storeURL); return e.Private }
 
 // Local reports whether the store that the URL names has no server.
-func Local(storeURL string) bool {
-	e, _ := Of(storeURL)
-	return e.Local
-}
+func Local(storeURL string) bool { e, _ := Of(storeURL); return e.Local }
 
 // Loss returns by how much the store is lossy that the URL names, as far as the URL tells: 0 for one that it
 // calls durable, and for a wrong URL.

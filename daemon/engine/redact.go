@@ -15,11 +15,6 @@ var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)('(?:[^'\
 // host is one of a URL, with a port or without. After another colon there may be a password.
 var host = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::(?:[0-9]{1,5}|\$\{\w+\}))?$`)
 
-// isShown reports whether some engine's URLs have that key: its values are no secrets.
-func isShown(key string) bool {
-	return slices.ContainsFunc(Table(), func(e Engine) bool { return slices.Contains(strings.Fields(e.Keys), key) })
-}
-
 // Redact returns the URL for people's eyes: with xxxxx in place of a password and of
 // every query value that could be a secret. It goes by the signs alone in their widest
 // reading, so that a URL that is not quite right shows nothing of a password either.
@@ -29,27 +24,26 @@ func Redact(storeURL string) string {
 	if !ok {
 		return storeURL
 	}
+	if strings.EqualFold(scheme, "file") {
+		return storeURL // a directory, whatever signs its name has
+	}
 	slashes := ""
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
 		slashes, rest = "//", after
-	}
-	if strings.EqualFold(scheme, "file") {
-		slashes += rest // a directory, whatever signs its name has
-		rest = ""
 	}
 	at := strings.LastIndexByte(rest, '@')
 	userinfo, rest := rest[:max(at, 0)], rest[at+1:]
 	if at >= 0 {
 		name, _, has := strings.Cut(userinfo, ":")
 		switch {
-		case slashes == "" || !has && tokenAlone(scheme):
-			userinfo = Hidden
+		case slashes == "" || !has && slices.Contains([]string{"nats", "redis", "rediss"}, strings.ToLower(scheme)):
+			userinfo = Hidden // of NATS it is a token, and of Redis a password that lacks its colon
 		case has:
 			userinfo = name + ":" + Hidden
 		}
 		userinfo += "@"
 	}
-	if slashes != "" || at < 0 && isKnown(scheme) {
+	if _, known := ofScheme(scheme); slashes != "" || at < 0 && known {
 		rest = redactHosts(rest)
 	}
 	path, query, has := strings.Cut(rest, "?")
@@ -57,17 +51,6 @@ func Redact(storeURL string) string {
 		query = "?" + redactQuery(query)
 	}
 	return scheme + ":" + slashes + userinfo + path + query
-}
-
-// tokenAlone reports whether a secret without a name stands in front of the hosts of a scheme's URLs: a token of NATS, or a
-// password of Redis that lacks its colon.
-func tokenAlone(scheme string) bool {
-	return slices.Contains([]string{"nats", "redis", "rediss"}, strings.ToLower(scheme))
-}
-
-// isKnown reports whether some engine's URLs have that scheme.
-func isKnown(scheme string) bool {
-	return slices.ContainsFunc(Table(), func(e Engine) bool { return slices.Contains(e.Schemes, strings.ToLower(scheme)) })
 }
 
 // redactHosts hides the rest of a URL from the first colon on that no port follows: the hosts are forgotten, and a
@@ -87,10 +70,15 @@ func redactHosts(rest string) string {
 	return rest
 }
 
+// redactQuery hides the values of all keys but those that URLs of engines have.
 func redactQuery(query string) string {
+	var shown []string
+	for _, e := range Table() {
+		shown = append(shown, strings.Fields(e.Keys)...)
+	}
 	pairs := strings.FieldsFunc(query, func(r rune) bool { return r == '&' || r == ';' })
 	for i, pair := range pairs {
-		if key, _, has := strings.Cut(pair, "="); !has || !isShown(key) {
+		if key, _, has := strings.Cut(pair, "="); !has || !slices.Contains(shown, key) {
 			pairs[i] = key + "=" + Hidden
 		}
 	}

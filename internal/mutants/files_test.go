@@ -14,15 +14,16 @@ var files = []mutant{
 	{
 		name: "config: a path with a variable in it is taken literally",
 		file: "daemon/config/load.go",
-		old:  "err = cmp.Or(err, storeurl.CheckFolder(expanded))",
-		new:  "_ = storeurl.CheckFolder",
+		old:  "err = cmp.Or(err, storeurl.CheckFolder(path)); err != nil",
+		new:  "_ = storeurl.CheckFolder; err != nil",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{
 		name: "config: ~/ is not the home directory",
-		file: "daemon/config/environ.go",
+		file: "daemon/engine/expand.go",
 		old:  "return filepath.Join(home, rest), nil",
 		new:  "return filepath.Join(\"/\", rest), nil",
+		in:   "daemon/config",
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
 )
 
 // Source is a place that a setting can come from.
@@ -26,11 +27,9 @@ const (
 
 // Origin is where a setting came from. The zero Origin is the default.
 type Origin struct {
-	Source Source
-	// Name is the file's path, the variable's name or the flag's name.
-	Name string
-	// Line and Column count from 1. They are zero except for a file.
-	Line, Column int
+	Source       Source
+	Name         string // of the file, with its path, of the variable or of the flag
+	Line, Column int    // of a file, from 1
 }
 
 // String returns the origin as people read it: "snowfence.yaml:3:7",
@@ -38,13 +37,8 @@ type Origin struct {
 func (o Origin) String() string {
 	switch o.Source {
 	case FromFile:
-		switch {
-		case o.Line == 0:
-			return o.Name
-		case o.Column == 0:
-			return fmt.Sprintf("%s:%d", o.Name, o.Line)
-		}
-		return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Column)
+		line, column := fmt.Sprintf(":%d", o.Line), fmt.Sprintf(":%d", o.Column)
+		return strings.TrimSuffix(strings.TrimSuffix(o.Name+line+column, ":0"), ":0")
 	case FromEnvironment:
 		return "$" + o.Name
 	case FromFlag:
@@ -56,14 +50,10 @@ func (o Origin) String() string {
 // Error is one thing that is wrong with a configuration. [Load] and
 // [Config.Complete] return as many as they find, joined by [Join].
 type Error struct {
-	// Origin is where the setting came from.
 	Origin Origin
-	// Key is the setting's path, empty when the file as a whole is at fault.
-	Key string
-	// Value is the text without passwords, empty when the key itself is at fault.
-	Value string
-	// Reason says what is wrong, and the limit.
-	Reason string
+	Key    string // the setting's path; empty when the file as a whole is at fault
+	Value  string // without passwords; empty when the key itself is at fault
+	Reason string // what is wrong, and the limit
 }
 
 // Of reports whether the error is about a generator or one of its settings.
@@ -89,6 +79,60 @@ func (e *Error) Error() string {
 
 // Class is [snowfence.ClassUsage].
 func (*Error) Class() snowfence.Class { return snowfence.ClassUsage }
+
+// faultAt notes that a source has a wrong value for a key.
+func (d *draft) faultAt(origin Origin, key, value, reason string, args ...any) {
+	d.faults = append(d.faults, newError(origin, key, value, fmt.Sprintf(reason, args...)))
+}
+
+// newError cuts what is too long for a line.
+func newError(origin Origin, key, value, reason string) *Error {
+	return &Error{origin, brief(key), brief(value), cut(reason, mostReason)}
+}
+
+// Fault returns the [*Error] that the value of a key can't be used. A value that
+// was set nowhere is blamed on the place of the section around it.
+func (c Config) Fault(key, value, reason string) error {
+	origin := c.originOf(key)
+	for at := key; origin == (Origin{}) && at != ""; {
+		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
+		origin = c.set[at].origin
+	}
+	shown := c.display(key, value)
+	return newError(origin, key, shown, hide(reason, value, shown))
+}
+
+// SettingFault returns the [*Error] that a generator's kind refuses a setting.
+func (c Config) SettingFault(generator, key, reason string) error {
+	return c.Fault(join(generatorSection, generator, settingSection, key), c.Generators[generator].Settings[key], reason)
+}
+
+// StoreFault returns the [*Error] that a generator's kind can't use the stores that it has.
+func (c Config) StoreFault(generator, reason string) error {
+	g := c.Generators[generator]
+	return c.Fault(join(generatorSection, generator, keyStore), strings.Join(g.Stores, ","), reason)
+}
+
+// CheckStores joins what check says of the URL of each store, at the store's key: a *[engine.URLError] becomes an
+// [*Error]. Check knows the engines, such as package openstore does: this package links none of them.
+func (c Config) CheckStores(check func(url string) error) error {
+	urls := map[string]string{}
+	if c.Store != "" {
+		urls[keyStore] = c.Store
+	}
+	for name, url := range c.Stores {
+		urls[join(storeSection, name)] = url
+	}
+	var faults []error
+	for path, url := range urls {
+		err := check(url)
+		if bad, ok := errors.AsType[*engine.URLError](err); ok {
+			err = c.Fault(path, url, bad.Reason)
+		}
+		faults = append(faults, err)
+	}
+	return Join(faults...)
+}
 
 // Join joins errors as errors.Join does, those that are joined already one by
 // one, and each [Error] once, in the order of its place and key, other errors last.

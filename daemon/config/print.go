@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,14 +17,10 @@ import (
 
 // Value is one setting in effect.
 type Value struct {
-	// Key is the setting's path.
-	Key string
-	// Text is the value as a source would say it, without passwords.
-	Text string
-	// Origin is where it came from.
+	Key    string // its path
+	Text   string // as a source would say it, without passwords
 	Origin Origin
-	// About is one line of help. It is empty for a setting of a kind.
-	About string
+	About  string // its line of help; empty for a setting of a kind
 	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens where none
 	// is asked for. No text stands for that, so a file must not have it.
 	Unset bool
@@ -32,30 +29,29 @@ type Value struct {
 // Values returns every setting in effect, in the order of [Keys], the generators by
 // name. What was not set shows the default that holds.
 func (c Config) Values() []Value {
-	var values []Value
-	add := func(e field, prefix string, of any) {
-		path := prefix + e.Path
-		values = append(values, Value{Key: path, Text: c.display(path, e.show(of)), Origin: c.originOf(path), About: e.About})
-		last := &values[len(values)-1]
-		last.Unset = last.Text == "" && last.Origin == (Origin{}) && (prefix != "" || !canBeEmpty(path))
+	s, values := newSchema(), []Value(nil)
+	add := func(prefix string, f *field, of any) {
+		path := prefix + f.name
+		if texts, ok := reflect.TypeAssert[map[string]string](f.in(of)); ok {
+			for _, name := range slices.Sorted(maps.Keys(texts)) {
+				at := join(path, name)
+				values = append(values, Value{Key: at, Text: c.display(at, texts[name]), Origin: c.originOf(at)})
+			}
+			return
+		}
+		v := Value{Key: path, Text: c.display(path, f.show(of)), Origin: c.originOf(path), About: f.About}
+		v.Unset = v.Text == "" && v.Origin == (Origin{}) && (prefix != "" || !f.canBeEmpty())
+		values = append(values, v)
 	}
-	for _, e := range configKeys() {
-		add(e, "", &c)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Stores)) {
-		path := join(storeSection, name)
-		values = append(values, Value{Key: path, Text: c.display(path, c.Stores[name]), Origin: c.originOf(path)})
+	for _, f := range s.config {
+		add("", f, &c)
 	}
 	for _, name := range c.Names() {
-		g, path := c.Generators[name].InEffect(), join(generatorSection, name)+"."
-		for _, e := range generatorKeys() {
-			if g.Fenced() || e.forEveryKind() {
-				add(e, path, &g)
+		g := c.Generators[name].InEffect()
+		for _, f := range s.generator {
+			if g.Fenced() || f.forEveryKind() {
+				add(join(generatorSection, name, ""), f, &g)
 			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(g.Settings)) {
-			at := join(path+settingSection, key)
-			values = append(values, Value{Key: at, Text: display(at, g.Settings[key]), Origin: c.origins[at]})
 		}
 	}
 	return values
@@ -80,24 +76,20 @@ func (c Config) Changed(other Config) []string {
 // originOf returns where the value of a key came from. What a generator did
 // not set itself it has from its preset or from the key of the same name.
 func (c Config) originOf(path string) Origin {
-	if origin, set := c.origins[path]; set {
-		return origin
-	}
-	name, key, ok := splitGenerator(path)
-	if !ok {
-		return Origin{}
-	}
-	preset := join(generatorSection, name, keyPreset)
-	switch section, _, _ := strings.Cut(key, "."); section {
-	case keyLayout, policySection:
-		if origin, set := c.origins[preset]; set {
-			return origin
+	from := []string{path}
+	if name, key, ok := splitGenerator(path); ok {
+		section, _, _ := strings.Cut(key, ".")
+		if section == keyLayout || section == keyPolicy {
+			from = append(from, join(generatorSection, name, keyPreset))
 		}
-		if section == keyLayout {
-			return c.origins[keyLayout]
+		if section == keyLayout || section == keyNamespace {
+			from = append(from, section)
 		}
-	case keyNamespace:
-		return c.origins[keyNamespace]
+	}
+	for _, path := range from {
+		if s, ok := c.set[path]; ok {
+			return s.origin
+		}
 	}
 	return Origin{}
 }
@@ -116,15 +108,21 @@ var secret = regexp.MustCompile(`[0-9A-Fa-f]{32}`)
 func display(path, text string) string {
 	_, key, _ := splitGenerator(path)
 	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
-		place := key == keyFile || key == keyVariable
-		if strings.HasPrefix(key, "key") && !place || secret.MatchString(text) {
+		isPlace := key == keyFile || key == keyVariable
+		if strings.HasPrefix(key, "key") && !isPlace || secret.MatchString(text) {
 			return engine.Hidden
 		}
 	}
 	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
-		text = engine.Redact(text)
+		return engine.Redact(text)
 	}
 	return text
+}
+
+// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
+// password, wherever it was put.
+func (c Config) display(path, text string) string {
+	return display(path, cmp.Or(c.written[text], text))
 }
 
 // mostText and mostReason are the numbers of bytes of a setting and of a reason that a line about a fault shows.
@@ -148,20 +146,8 @@ func hide(reason, text, shown string) string {
 	return strings.NewReplacer(strconv.Quote(text), strconv.Quote(shown), text, shown).Replace(reason)
 }
 
-// display is that of a setting's text in effect. A store's URL is shown as it was written: the value of a variable may be a
-// password, wherever it was put.
-func (c Config) display(path, text string) string {
-	if written, ok := c.written[text]; ok {
-		text = written
-	}
-	return display(path, text)
-}
-
 // ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
 func (c Config) ShowStore(url string) string { return engine.Redact(cmp.Or(c.written[url], url)) }
-
-// horizonNotice is how long before its horizon a generator is warned of, as by a fence.
-const horizonNotice = 365 * 24 * time.Hour
 
 // Warnings returns what is odd about the sources but prevents nothing.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
@@ -187,15 +173,14 @@ func (c Config) StoreWarnings() (warnings []string) {
 }
 
 // LayoutWarnings returns which generators of a complete configuration can't
-// mint at an instant, or not for another year, as their time bits end before.
+// mint at an instant, or not for another year, as their time bits end before: the notice of package fence.
 func (c Config) LayoutWarnings(now time.Time) []string {
 	var warnings []string
 	for _, name := range c.Names() {
-		g := c.Generators[name]
-		if !g.Fenced() {
+		g, path := c.Generators[name], join(generatorSection, name, keyLayout)
+		if g.filled == nil {
 			continue
 		}
-		path := join(generatorSection, name, keyLayout)
 		warn := func(format string, at time.Time) {
 			warnings = append(warnings, fmt.Sprintf("%s: %s: %s: "+format, c.originOf(path), path, g.Layout, at.UTC().Format(time.DateOnly)))
 		}
@@ -204,7 +189,7 @@ func (c Config) LayoutWarnings(now time.Time) []string {
 			warn("its epoch, %s, lies ahead: no ids can be minted before", g.Layout.Epoch)
 		case !now.Before(horizon):
 			warn("ran out on %s: no ids can be minted", horizon)
-		case horizon.Sub(now) < horizonNotice:
+		case horizon.Sub(now) < g.filled.complete.HorizonNotice:
 			warn("runs out on %s, in less than a year: plan another namespace", horizon)
 		}
 	}

@@ -52,26 +52,12 @@ generators:
     settings: {start: 100, zone: Europe/Paris}
 `
 
-// keyOf returns a value's key as the table has it.
-func keyOf(v Value) string {
-	if strings.HasPrefix(v.Key, storeSection+".") {
-		return join(storeSection, "NAME")
-	}
-	name, key, ok := splitGenerator(v.Key)
-	if !ok {
-		return v.Key
-	}
-	if strings.HasPrefix(key, settingSection+".") {
-		key = join(settingSection, "KEY")
-	}
-	return strings.Replace(v.Key, join(generatorSection, name), join(generatorSection, "NAME"), 1)[:len(generatorSection)+len(".NAME.")] + key
-}
-
 func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
 	set := map[string]bool{}
 	for _, v := range load(t, Sources{File: write(t, everything), Kinds: []string{"ticket"}}).Values() {
-		set[keyOf(v)] = set[keyOf(v)] || v.Origin.Source == FromFile
+		set[general(v.Key)] = set[general(v.Key)] || v.Origin.Source == FromFile
 	}
+	flags := map[string]string{}
 	for _, key := range Keys() {
 		if !set[key.Path] {
 			t.Errorf("%s: was not set by the file that sets everything", key.Path)
@@ -79,6 +65,10 @@ func TestEveryKeyCanBeSetAndIsShown(t *testing.T) {
 		if key.About == "" {
 			t.Errorf("%s: has no help", key.Path)
 		}
+		if other := flags[key.Flag]; other != "" && key.Flag != "" {
+			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
+		}
+		flags[key.Flag] = key.Path
 	}
 }
 
@@ -106,74 +96,11 @@ func TestEveryKeyMeansTheSameFromAFileAndAVariable(t *testing.T) {
 	}
 }
 
-// TestVariablesLeadBackToOneKey is the rule that generatorPath rests on.
-func TestVariablesLeadBackToOneKey(t *testing.T) {
-	suffix := func(e field) string { return "_" + strings.TrimPrefix(e.Environment(), EnvironmentPrefix) }
-	for _, a := range generatorKeys() {
-		for _, b := range generatorKeys() {
-			if a.Path != b.Path && strings.HasSuffix(suffix(a), suffix(b)) {
-				t.Errorf("the variable of %s could be that of %s", a.Path, b.Path)
-			}
-		}
-	}
-	for _, name := range []string{"a", "orders", "eu-orders", "a-policy", "settings", "settings-a", "a1-b2"} {
-		if wrong := checkName(name); wrong != "" {
-			t.Errorf("%s: %s", name, wrong)
-		}
-		for _, e := range generatorKeys() {
-			want := join(generatorSection, name, e.Path)
-			if got, ok := generatorPath(environmentName(want)); !ok || got != want {
-				t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
-			}
-		}
-		want := join(generatorSection, name, settingSection, "window")
-		if got, ok := generatorPath(environmentName(want)); !ok || got != want {
-			t.Errorf("%s leads to %s (%v), want %s", environmentName(want), got, ok, want)
-		}
-	}
-}
-
 // TestKeysOfAPolicyAreItsFields is about the struct that has the keys of a policy: it converts while both have the same fields.
 func TestKeysOfAPolicyAreItsFields(t *testing.T) {
 	p := snowfence.Policy{MaxBurst: 1, MaxWait: 2}
 	if k := policyKeys(p); k.MaxBurst != 1 || k.MaxWait != 2 {
 		t.Errorf("%+v is %+v", p, k)
-	}
-}
-
-func TestFlagsAreUnique(t *testing.T) {
-	seen := map[string]string{}
-	for _, key := range Keys() {
-		if key.Flag == "" {
-			continue
-		}
-		if other, twice := seen[key.Flag]; twice {
-			t.Errorf("--%s stands for %s and %s", key.Flag, other, key.Path)
-		}
-		seen[key.Flag] = key.Path
-	}
-}
-
-func TestUnknownVariablesAreWarnedOfUnlessTheyAreAnothers(t *testing.T) {
-	c := load(t, Sources{Environ: []string{
-		"SNOWFENCE_HTPP=x",                  // a slip
-		"SNOWFENCE_GENERATORS_A_COLOUR=red", // no key of a generator
-		"SNOWFENCE_generators_a_window=1s",  // variables are capitals
-		"SNOWFENCE_SERVICE_HOST=10.0.0.1",   // Kubernetes, of a service named snowfence
-		"SNOWFENCE_PORT_7600_TCP_ADDR=10.0.0.1",
-		"SNOWFENCE_CLOCK_OFFSET_FILE=/x",
-		"SNOWFENCE_ORDER_KEYS=x", // a generator's keys
-		"SNOWFENCE_GENERATORS_ORDERS_KIND=opaque",
-		"SNOWFENCE_GENERATORS_ORDERS_SETTINGS_KEY_VARIABLE=SNOWFENCE_ORDER_KEYS",
-		"OTHER=1",
-	}, Kinds: []string{"opaque"}})
-	want := []string{
-		`variable SNOWFENCE_HTPP is no setting; did you mean "SNOWFENCE_HTTP"?`,
-		`variable SNOWFENCE_GENERATORS_A_COLOUR is no setting`,
-		`variable SNOWFENCE_generators_a_window is no setting`,
-	}
-	if got := c.Warnings(); !slices.Equal(got, want) {
-		t.Errorf("warnings are %q, want %q", got, want)
 	}
 }
 
@@ -184,25 +111,22 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		s := newSettings()
-		s.readYAML("fuzz.yaml", content)
-		c, err := s.config().Complete("ticket")
-		if err != nil || len(s.faults) > 0 {
+		again := loading("ticket")
+		d := loading("ticket")
+		d.readYAML("fuzz.yaml", content)
+		d.build()
+		if d.complete(); Join(d.faults...) != nil {
 			return
 		}
-		again := newSettings()
-		for _, v := range c.Values() {
+		for _, v := range d.Values() {
 			if v.Key != keyStore && !v.Unset { // a store is shown without passwords
 				again.put(v.Key, v.Text, v.Origin)
 			}
 		}
-		again.put(keyStore, c.Store, Origin{})
-		back := again.config()
-		if len(again.faults) > 0 {
-			t.Fatalf("what is shown is not accepted: %v", again.faults)
-		}
-		if _, err := back.Complete("ticket"); err != nil {
-			t.Fatalf("what is shown is not accepted: %v", err)
+		again.put(keyStore, d.Store, Origin{})
+		again.build()
+		if again.complete(); Join(again.faults...) != nil {
+			t.Fatalf("what is shown is not accepted: %v", Join(again.faults...))
 		}
 	})
 }

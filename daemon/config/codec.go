@@ -15,99 +15,59 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// in returns the field's place in a *[Config] or *[Generator].
-func (f field) in(of any) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.index) }
-
-// set reads a text. If it can't, it changes nothing and says what the text must be.
-func (f field) set(of any, s string) error {
-	v, err := f.parse(s)
-	if err != nil {
-		return err
-	}
-	f.in(of).Set(reflect.ValueOf(v).Convert(f.kind))
-	return nil
+// codec reads and writes the values of one type.
+type codec struct {
+	parse func(string) (any, error)
+	show  func(reflect.Value) string
 }
 
-// parse reads a text as a value of the field's type.
-func (f field) parse(s string) (any, error) {
+// codec is that of the field's type. The text of another type is its value.
+func (f *field) codec() codec {
 	switch f.kind {
 	case reflect.TypeFor[int](), reflect.TypeFor[time.Duration]():
-		return f.parseQuantity(s)
+		return codec{
+			func(s string) (any, error) { return f.parseQuantity(s) },
+			func(v reflect.Value) string { return f.quantity().write(v.Int()) },
+		}
 	case reflect.TypeFor[bool]():
-		return s == "true", oneOf(s, []string{"true", "false"})
+		return codecOf(func(s string) (bool, error) { return s == "true", oneOf(s, []string{"true", "false"}) }, strconv.FormatBool)
 	case reflect.TypeFor[[]string]():
-		return split(s), nil
+		return codecOf(func(s string) ([]string, error) { return split(s), nil }, func(v []string) string { return strings.Join(v, ",") })
 	case reflect.TypeFor[[]int64]():
-		return parseNumbers(s)
+		return codecOf(parseNumbers, func(v []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]") })
 	case reflect.TypeFor[*int64]():
-		n, err := parseNumber(s)
-		return &n, err
+		return optional(parseNumber, writeNumber)
 	case reflect.TypeFor[*fence.WorkerRange]():
-		return parseWorkers(s)
+		return optional(parseWorkers, fence.WorkerRange.String)
 	case reflect.TypeFor[snowfence.Layout]():
-		return ParseLayout(s)
+		return codecOf(ParseLayout, snowfence.Layout.String)
 	case reflect.TypeFor[slog.Level]():
-		i := slog.Level(slices.Index(LogLevels(), s))
-		return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
+		return codecOf(parseLevel, func(v slog.Level) string { return strings.ToLower(v.String()) })
 	case reflect.TypeFor[snowfence.SequenceStart]():
-		return parseStart(s)
+		return codecOf(parseStart, showStart)
 	}
-	return s, nil
+	return codec{func(s string) (any, error) { return s, nil }, func(v reflect.Value) string { return v.String() }}
 }
 
-// show writes the value as set reads it.
-func (f field) show(of any) string {
-	switch v := f.in(of).Interface().(type) {
-	case int:
-		return f.quantity().write(int64(v))
-	case []string:
-		return strings.Join(v, ",")
-	case []int64:
-		return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]")
-	case *int64:
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatInt(*v, 10)
-	case *fence.WorkerRange:
-		if v == nil {
-			return ""
-		}
-		return v.String()
-	case slog.Level:
-		return strings.ToLower(v.String())
-	case snowfence.SequenceStart:
-		if bounded(v.Rule) {
-			return fmt.Sprintf("%s:%d", v.Rule, v.Max)
-		}
-		return v.Rule.String()
-	default:
-		return fmt.Sprint(v)
+func codecOf[T any](parse func(string) (T, error), show func(T) string) codec {
+	return codec{
+		func(s string) (any, error) { return parse(s) },
+		func(v reflect.Value) string { return show(v.Interface().(T)) },
 	}
 }
 
-// complete puts the default in the place of a zero, unless zero means something, and returns an error for a value that
-// is out of range. It holds for a [Config] that is written by hand, too.
-func (f field) complete(of any) error {
-	words := f.words()
-	if v := f.in(of); v.IsZero() && f.tag.Get("empty") == "" {
-		if fallback := f.fallback; fallback != "" {
-			return f.set(of, fallback)
-		} else if len(words) > 0 {
-			v.SetString(words[0])
-		}
-	}
-	switch v := f.in(of); {
-	case len(words) > 0:
-		return oneOf(v.String(), words)
-	case v.CanInt() && f.tag.Get("max") != "":
-		return f.inRange(v.Int())
-	}
-	return nil
+// optional is the codec of a pointer. Nil has no text.
+func optional[T any](parse func(string) (T, error), show func(T) string) codec {
+	return codecOf(
+		func(s string) (*T, error) { v, err := parse(s); return &v, err },
+		func(v *T) string {
+			if v == nil {
+				return ""
+			}
+			return show(*v)
+		},
+	)
 }
-
-// words are what a field can be, the first being the default. None means any text.
-func (f field) words() []string { return split(f.tag.Get("words")) }
 
 // quantity is how a field's number is read and written.
 type quantity struct {
@@ -116,7 +76,7 @@ type quantity struct {
 	write func(int64) string
 }
 
-func (f field) quantity() quantity {
+func (f *field) quantity() quantity {
 	switch {
 	case f.kind == reflect.TypeFor[time.Duration]():
 		parse := func(s string) (int64, error) { d, err := time.ParseDuration(s); return int64(d), err }
@@ -124,69 +84,62 @@ func (f field) quantity() quantity {
 	case f.tag.Get("unit") == "bytes":
 		return quantity{"a number of bytes such as 4096, 64KiB or 1MiB", text.ParseBytes, writeBytes}
 	}
-	return quantity{"a whole number", parseNumber, func(n int64) string { return strconv.FormatInt(n, 10) }}
+	return quantity{"a whole number", parseNumber, writeNumber}
 }
 
 // parseQuantity reads a number within the field's range. With a least number a text must not be zero, which is the
 // default in a [Config].
-func (f field) parseQuantity(s string) (int64, error) {
+func (f *field) parseQuantity(s string) (int64, error) {
 	q := f.quantity()
 	n, err := q.parse(s)
-	switch least, most := f.bounds(); {
-	case least > 0 && (err != nil || n == 0):
-		return 0, fmt.Errorf("must be %s, from %s to %s", q.form, q.write(least), q.write(most))
-	case most > 0 && err != nil:
+	switch {
+	case f.least > 0 && (err != nil || n == 0):
+		return 0, fmt.Errorf("must be %s, from %s to %s", q.form, q.write(f.least), q.write(f.most))
+	case f.most > 0 && err != nil:
 		return 0, f.inRange(-1)
-	case most > 0:
+	case f.most > 0:
 		return n, f.inRange(n)
-	case err != nil || n <= 0:
-		hint := "must be a duration above 0 such as 500ms, 10s or 1h30m"
-		if none := f.tag.Get("none"); none != "" {
-			hint += "; none is " + none
-		}
-		return 0, errors.New(hint)
+	case err == nil && n > 0:
+		return n, nil
 	}
-	return n, nil
-}
-
-// bounds are the least and the greatest number that a field can have. Zero means none.
-func (f field) bounds() (least, most int64) {
-	q := f.quantity()
-	least, _ = q.parse(f.tag.Get("min"))
-	most, _ = q.parse(f.tag.Get("max"))
-	return least, most
+	hint := "must be a duration above 0 such as 500ms, 10s or 1h30m"
+	if none := f.tag.Get("none"); none != "" {
+		hint += "; none is " + none
+	}
+	return 0, errors.New(hint)
 }
 
 // inRange returns an error that says the range unless it has the number.
-func (f field) inRange(n int64) error {
-	least, most := f.bounds()
-	limit := f.quantity().write(most)
+func (f *field) inRange(n int64) error {
+	write := f.quantity().write
 	switch {
-	case n >= least && n <= most:
+	case n >= f.least && n <= f.most:
 		return nil
-	case least > 0:
-		return errors.New("must be from " + f.quantity().write(least) + " to " + limit)
+	case f.least > 0:
+		return fmt.Errorf("must be from %s to %s", write(f.least), write(f.most))
 	case f.kind == reflect.TypeFor[time.Duration]():
-		return errors.New("must be a duration such as 10s, up to " + limit + ", or 0s for none")
+		return fmt.Errorf("must be a duration such as 10s, up to %s, or 0s for none", write(f.most))
 	}
-	return errors.New("must be a whole number from 1 to " + limit + ", or 0 for no limit")
+	return fmt.Errorf("must be a whole number from 1 to %s, or 0 for no limit", write(f.most))
 }
 
 func writeBytes(n int64) string {
 	const kiB, miB = 1 << 10, 1 << 20
 	switch {
 	case n%miB == 0 && n > 0:
-		return strconv.FormatInt(n/miB, 10) + "MiB"
+		return writeNumber(n/miB) + "MiB"
 	case n%kiB == 0 && n > 0:
-		return strconv.FormatInt(n/kiB, 10) + "KiB"
+		return writeNumber(n/kiB) + "KiB"
 	}
-	return strconv.FormatInt(n, 10)
+	return writeNumber(n)
 }
+
+func writeNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
 // parseNumber reads 0 or more, without leading zeros, which YAML would read as octal.
 func parseNumber(s string) (int64, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
+	if err != nil || n < 0 || writeNumber(n) != s {
 		return 0, errors.New("must be a whole number, 0 or more, without leading zeros")
 	}
 	return n, nil
@@ -205,20 +158,19 @@ func parseNumbers(s string) (all []int64, err error) {
 }
 
 // parseWorkers reads two whole numbers with a hyphen between them.
-func parseWorkers(s string) (*fence.WorkerRange, error) {
+func parseWorkers(s string) (fence.WorkerRange, error) {
 	ranges, err := text.ParseRanges(s)
 	if err != nil || len(ranges) != 1 {
-		return nil, errors.New("must be a range of worker ids such as 0-31")
+		return fence.WorkerRange{}, errors.New("must be a range of worker ids such as 0-31")
 	}
-	return &fence.WorkerRange{First: ranges[0].First, Last: ranges[0].Last}, nil
+	return fence.WorkerRange{First: ranges[0].First, Last: ranges[0].Last}, nil
 }
 
 // ParseLayout is [snowfence.ParseLayout], with a shorter error for a single word: it offers the preset that
 // may be meant.
 func ParseLayout(s string) (snowfence.Layout, error) {
 	l, err := snowfence.ParseLayout(s)
-	var syntax *snowfence.LayoutSyntaxError
-	if !errors.As(err, &syntax) || syntax.Token != s {
+	if syntax, ok := errors.AsType[*snowfence.LayoutSyntaxError](err); !ok || syntax.Token != s {
 		return l, err
 	}
 	var known []string
@@ -245,6 +197,13 @@ func parseStart(s string) (v snowfence.SequenceStart, err error) {
 	return v, errors.New("must be quarter, zero, random:MAX, vibration:MAX or carry:MAX")
 }
 
+func showStart(v snowfence.SequenceStart) string {
+	if bounded(v.Rule) {
+		return fmt.Sprintf("%s:%d", v.Rule, v.Max)
+	}
+	return v.Rule.String()
+}
+
 // bounded reports whether a rule for the start of a sequence has a bound.
 func bounded(rule snowfence.StartRule) bool {
 	return rule != snowfence.StartQuarter && rule != snowfence.StartZero
@@ -253,8 +212,13 @@ func bounded(rule snowfence.StartRule) bool {
 // LogLevels returns what log.level can be, the least first.
 func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
+func parseLevel(s string) (slog.Level, error) {
+	i := slog.Level(slices.Index(LogLevels(), s))
+	return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
+}
+
 // LogFormats returns what log.format can be.
-func LogFormats() []string { return fieldAt("log.format").words() }
+func LogFormats() []string { return newSchema().at["log.format"].words }
 
 // oneOf returns an error unless a word is one of some.
 func oneOf(word string, words []string) error {
