@@ -2,6 +2,7 @@ package respfront
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ const memory = 64 << 20
 
 // fixture is a front with the generators numbers, texts, and late, which is still starting.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	numbers *numbers
 	address string
 	server  *Server
@@ -84,7 +85,7 @@ type fixture struct {
 }
 
 // newFixture serves on a loopback address until the test ends.
-func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+func newFixture(t testing.TB, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	f := serviceFixture(t, tokens, change...)
 	f.serve()
@@ -120,7 +121,7 @@ func (f *fixture) serve() {
 }
 
 // serviceFixture is a fixture that serves nothing yet.
-func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+func serviceFixture(t testing.TB, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	c := config.Default()
 	c.Store = "mem:"
@@ -156,7 +157,7 @@ func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config))
 // link is a connection of a test.
 type link struct {
 	net.Conn
-	t      *testing.T
+	t      testing.TB
 	reader *bufio.Reader
 }
 
@@ -166,7 +167,7 @@ func (f *fixture) dial() *link {
 }
 
 // dial connects to a server until the test ends.
-func dial(t *testing.T, address string) *link {
+func dial(t testing.TB, address string) *link {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -657,5 +658,28 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 	})
 	if allocations != 0 {
 		t.Errorf("%v allocations for a pipeline of five commands", allocations)
+	}
+}
+
+// BenchmarkINCR sends pipelines of INCRs and reads their replies.
+func BenchmarkINCR(b *testing.B) {
+	for _, pipeline := range []int{1, 16} {
+		b.Run(strconv.Itoa(pipeline), func(b *testing.B) {
+			f := newFixture(b, "")
+			c := f.dial()
+			commands := bytes.Repeat(encode("INCR", "numbers"), pipeline)
+			f.numbers.last.Store(1 << 60) // all replies are of one length
+			replies := make([]byte, pipeline*len(":1152921504606846977\r\n"))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Write(commands); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := io.ReadFull(c, replies); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(pipeline), "ns/id")
+		})
 	}
 }
