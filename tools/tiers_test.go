@@ -80,16 +80,16 @@ store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zoo
 daemon/internal/budget
 daemon/internal/schemas
 daemon/internal/session !
-daemon/kind . counter counter/leafalloc counter/series fence store
+daemon/kind . store
 daemon/engine .
 daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
 daemon/config ! . daemon/engine fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
 daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/kind daemon/openstore fence internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
 daemon/token ! | golang.org/x/time
-daemon/internal/service . counter counter/leafalloc counter/series daemon/config daemon/internal/budget daemon/kind daemon/token fence internal/decode | golang.org/x/time
+daemon/internal/service . counter counter/series daemon/config daemon/internal/budget daemon/kind daemon/token fence internal/decode | golang.org/x/time
 daemon/internal/compat ! . daemon/config daemon/internal/service daemon/kind
 daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/service daemon/token
-daemon/internal/metrics ! . counter daemon/internal/service fence internal/roster store | github.com/prometheus/client_golang
+daemon/internal/metrics ! . daemon/internal/service daemon/kind internal/roster store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
 daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
 daemon/internal/respfront ! daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind

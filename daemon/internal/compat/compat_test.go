@@ -42,8 +42,8 @@ func (m *failing) Mint(_ context.Context, n int, into *kind.Batch) error {
 	return err
 }
 
-func (m *failing) Segment(context.Context) (counter.Range, error) {
-	return counter.Range{First: 1, Increment: 1, Count: 10}, m.err
+func (m *failing) Segment(context.Context) (kind.Range, error) {
+	return kind.Range{First: 1, Increment: 1, Count: 10}, m.err
 }
 
 func (*failing) Step() int64 { return 10 }
@@ -143,13 +143,13 @@ func TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath(t *testing.T) {
 
 func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 	for _, test := range []struct {
-		give counter.Range
+		give kind.Range
 		want tinySegment
 	}{
-		{counter.Range{First: 1, Increment: 1, Count: 100}, tinySegment{MaxID: 100, LoadingID: 20, CurrentID: 0, Delta: 1, Remainder: 0}},
-		{counter.Range{First: 101, Increment: 1, Count: 100}, tinySegment{MaxID: 200, LoadingID: 120, CurrentID: 100, Delta: 1, Remainder: 0}},
-		{counter.Range{First: 1, Increment: 2, Count: 50}, tinySegment{MaxID: 99, LoadingID: 19, CurrentID: 0, Delta: 2, Remainder: 1}},
-		{counter.Range{First: 102, Increment: 2, Count: 1}, tinySegment{MaxID: 102, LoadingID: 100, CurrentID: 100, Delta: 2, Remainder: 0}},
+		{kind.Range{First: 1, Increment: 1, Count: 100}, tinySegment{MaxID: 100, LoadingID: 20, CurrentID: 0, Delta: 1, Remainder: 0}},
+		{kind.Range{First: 101, Increment: 1, Count: 100}, tinySegment{MaxID: 200, LoadingID: 120, CurrentID: 100, Delta: 1, Remainder: 0}},
+		{kind.Range{First: 1, Increment: 2, Count: 50}, tinySegment{MaxID: 99, LoadingID: 19, CurrentID: 0, Delta: 2, Remainder: 1}},
+		{kind.Range{First: 102, Increment: 2, Count: 1}, tinySegment{MaxID: 102, LoadingID: 100, CurrentID: 100, Delta: 2, Remainder: 0}},
 	} {
 		if got := segmentOf(test.give.First, test.give.Last(), test.give.Increment); got != test.want {
 			t.Errorf("%+v is %+v, want %+v", test.give, got, test.want)

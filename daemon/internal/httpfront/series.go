@@ -109,7 +109,7 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 		case err != nil:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // the only way of net/http to break the connection
 		}
-		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: string(e.State), Reason: e.Reason}
+		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: e.State, Reason: e.Reason}
 		if !e.Changed.IsZero() {
 			entry.Changed = &e.Changed
 		}

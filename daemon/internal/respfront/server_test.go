@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/listen"
@@ -40,7 +39,7 @@ type numbers struct {
 
 func (*numbers) Form() kind.Form { return kind.Number }
 func (*numbers) Caps() kind.Caps {
-	return kind.Caps{Counter: func() counter.Status { return counter.Status{} }}
+	return kind.Caps{Counter: func() kind.Counter { return kind.Counter{} }}
 }
 
 func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {

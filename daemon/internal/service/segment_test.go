@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
@@ -23,11 +21,11 @@ func (m *steps) Caps() kind.Caps { return kind.Caps{Segments: m} }
 
 func (m *steps) Step() int64 { return m.step }
 
-func (m *steps) Segment(context.Context) (counter.Range, error) {
-	return counter.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
+func (m *steps) Segment(context.Context) (kind.Range, error) {
+	return kind.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
 }
 
-func segment(c *Client, name string) (r counter.Range, err error) {
+func segment(c *Client, name string) (r kind.Range, err error) {
 	err = ask(c, name, func(u Use) error {
 		r, err = u.Segment(context.Background())
 		return err
@@ -105,9 +103,9 @@ type rowed struct {
 
 func (m *rowed) Caps() kind.Caps { return kind.Caps{Row: m.row} }
 
-func (m *rowed) row(context.Context) (leafalloc.Row, error) {
+func (m *rowed) row(context.Context) (kind.Row, error) {
 	m.reads++
-	return leafalloc.Row{Tag: "users"}, nil
+	return kind.Row{Tag: "users"}, nil
 }
 
 func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
@@ -134,7 +132,7 @@ func (m *spaced) Caps() kind.Caps { return increments(m.increment) }
 
 // increments are the capabilities of a counter.
 func increments(by int64) kind.Caps {
-	return kind.Caps{Counter: func() counter.Status { return counter.Status{Increment: by} }}
+	return kind.Caps{Counter: func() kind.Counter { return kind.Counter{Increment: by} }}
 }
 
 func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {

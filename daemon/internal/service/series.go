@@ -24,14 +24,14 @@ type Ending struct {
 
 // Reserve reserves the next number of a series. A timeout of zero means the generator's. It
 // returns a [*Problem] if there is none, and costs one id, as End and Audit do.
-func (u Use) Reserve(ctx context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
+func (u Use) Reserve(ctx context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
 	of, err := u.series()
 	if err != nil {
-		return series.Reservation{}, err
+		return kind.Reservation{}, err
 	}
 	r, err := of.Reserve(ctx, tenant, timeout)
 	if err != nil {
-		return series.Reservation{}, u.problem(reservationProblem(err))
+		return kind.Reservation{}, u.problem(reservationProblem(err))
 	}
 	u.count(1)
 	return r, nil
@@ -61,17 +61,17 @@ func (u Use) End(ctx context.Context, e Ending) (text string, err error) {
 // Audit returns every number of a series that was ever reserved, and how a number is written, or a
 // [*Problem]. The sequence ends with its first error, which is one too. Of a generator it reads at most
 // [maxAudits] at a time.
-func (u Use) Audit(ctx context.Context, tenant string) (entries iter.Seq2[series.Entry, error], text func(int64) string, err error) {
+func (u Use) Audit(ctx context.Context, tenant string) (entries iter.Seq2[kind.Entry, error], text func(int64) string, err error) {
 	of, err := u.series()
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(yield func(series.Entry, error) bool) {
+	return func(yield func(kind.Entry, error) bool) {
 		defer u.of.audits.Add(-1)
 		if u.of.audits.Add(1) > maxAudits {
 			busy := RateLimited.Problem()
 			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, u.of.name)
-			yield(series.Entry{}, u.problem(busy))
+			yield(kind.Entry{}, u.problem(busy))
 			return
 		}
 		for e, err := range of.Audit(ctx, tenant) {

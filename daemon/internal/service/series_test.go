@@ -5,7 +5,6 @@ import (
 	"iter"
 	"testing"
 
-	"snowfence.example/snowfence/counter/series"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -19,8 +18,8 @@ func (l listed) Caps() kind.Caps { return kind.Caps{Series: l} }
 
 func (listed) Form() kind.Form { return kind.Text }
 
-func (listed) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
-	return func(yield func(series.Entry, error) bool) { yield(series.Entry{Number: 1}, nil) }
+func (listed) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) { yield(kind.Entry{Number: 1}, nil) }
 }
 
 func TestThirdAuditAtATimeIsRefused(t *testing.T) {

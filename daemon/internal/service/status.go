@@ -10,7 +10,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 )
 
 // Status is one generator as it stands.
@@ -23,9 +22,9 @@ type Status struct {
 	// Problem is what a request would meet now or before long, or nil.
 	Problem *Problem
 	// Lease is nil while the generator is starting, or if its kind needs none.
-	Lease *fence.Status
+	Lease *kind.Lease
 	// Counter is nil while the generator is starting, or if a store does not count its ids.
-	Counter *counter.Status
+	Counter *kind.Counter
 	// Ends is when its ids are used up: at the layout's horizon, or when the counter reaches its
 	// limit at its average rate. It is zero if that is not known, or further away than a
 	// [time.Duration] reaches.
@@ -49,12 +48,12 @@ type Trouble struct {
 }
 
 // troubleOf returns the trouble that a lease or a counter has with its store, or nil.
-func troubleOf(lease *fence.Status, numbers *counter.Status, now time.Time) *Trouble {
+func troubleOf(lease *kind.Lease, numbers *kind.Counter, now time.Time) *Trouble {
 	switch {
-	case lease != nil && lease.Store.Failing != nil:
-		t := &Trouble{Text: "the store does not answer: " + lease.Store.Failing.Error(), Since: now.Add(-lease.Store.FailingFor)}
-		if lease.Store.ReadOnly {
-			t.Text = "the store takes no writes: " + lease.Store.Failing.Error()
+	case lease != nil && lease.Failing != nil:
+		t := &Trouble{Text: "the store does not answer: " + lease.Failing.Error(), Since: now.Add(-lease.FailingFor)}
+		if lease.ReadOnly {
+			t.Text = "the store takes no writes: " + lease.Failing.Error()
 		}
 		if lease.Left > 0 {
 			t.Until = now.Add(lease.Left)
@@ -134,7 +133,7 @@ func (g *generator) status() Status {
 }
 
 // ending returns when a generator ends, and whether that is soon.
-func ending(l snowfence.Layout, c *counter.Status, now time.Time) (ends time.Time, soon bool) {
+func ending(l snowfence.Layout, c *kind.Counter, now time.Time) (ends time.Time, soon bool) {
 	switch {
 	case c != nil:
 		ends, soon = c.RunsOut, c.Total > 0 && c.Left <= c.Total/10

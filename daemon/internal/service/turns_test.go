@@ -11,7 +11,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 )
 
 func someone(last byte) Who {
@@ -110,7 +109,7 @@ type leasing struct {
 func (*leasing) Form() kind.Form { return kind.Number }
 func (*leasing) Caps() kind.Caps {
 	l := snowfence.DefaultLayout()
-	return kind.Caps{Lease: func() fence.Status { return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
+	return kind.Caps{Lease: func() kind.Lease { return kind.Lease{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
 }
 func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	select {

@@ -19,7 +19,6 @@ import (
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 )
 
 // counting is a minter that counts from 1, and holds worker 26 of datacenter 11 in Twitter's layout.
@@ -49,8 +48,8 @@ func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 
 func (m *counting) Caps() kind.Caps { return kind.Caps{Lease: m.status} }
 
-func (m *counting) status() fence.Status {
-	s := fence.Status{Layout: m.layout, Worker: 11<<5 | 26, Datacenter: 11, Term: 1}
+func (m *counting) status() kind.Lease {
+	s := kind.Lease{Layout: m.layout, Worker: 11<<5 | 26, Term: 1}
 	if m.lost {
 		s.Term = 0
 	}
