@@ -18,6 +18,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -51,32 +53,19 @@ func (*failing) Step() int64 { return 10 }
 func (m *failing) Caps() kind.Caps { return kind.Caps{Segments: m} }
 
 // newClient returns a client of [newService].
-func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Client {
+func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) front.Client {
 	t.Helper()
-	client := newService(t, ids, users, aliases...).Client(netip.Addr{})
-	return &client
+	return newService(t, ids, users, aliases...).Client(netip.Addr{})
 }
 
 // newService has the generators "ids" of kind snowflake, with aliases, and "users", which counts. One without a minter
 // is starting.
 func newService(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Service {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
-	c, err := c.Complete("segment")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := service.New(service.Config{Settings: c})
-	for name, m := range map[string]kind.Minter{"ids": ids, "users": users} {
-		if m == nil {
-			continue
-		}
-		if err := s.Serve(name, m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
+	})
+	return fronttest.Service(t, service.Config{Settings: c}, map[string]kind.Minter{"ids": ids, "users": users})
 }
 
 // keyed is a request with a key in its path.
@@ -110,7 +99,7 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 	refused := newService(t, nil, nil)
 	refused.Refuse("ids", time.Minute)
 	client := refused.Client(netip.Addr{})
-	if got, err := LeafSnowflake(keyed("ids"), &client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
+	if got, err := LeafSnowflake(keyed("ids"), client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
 		t.Errorf("refused: %s, %v", got.Body, err)
 	}
 }
@@ -162,17 +151,11 @@ func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	clock := setClock{Clock: snowfence.SystemClock()}
-	c := config.Default()
-	c.Store, c.Limits.Batch, c.Generators = "mem:", 10, map[string]config.Generator{"ids": {}}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := service.New(service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	client := s.Client(netip.Addr{})
-	if err := s.Serve("ids", new(failing)); err != nil {
-		t.Fatal(err)
-	}
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Limits.Batch, c.Generators = 10, map[string]config.Generator{"ids": {}}
+	})
+	settings := service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	client := fronttest.Service(t, settings, map[string]kind.Minter{"ids": new(failing)}).Client(netip.Addr{})
 	const empty, cut = "tinyid gets an empty answer", "tinyid gets fewer numbers"
 	for _, test := range []struct {
 		a           Answerer
@@ -191,7 +174,7 @@ func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 		log.Reset()
 		r := keyed("")
 		r.URL.RawQuery = test.query
-		if got, _ := test.a(r, &client); got.Status != http.StatusOK {
+		if got, _ := test.a(r, client); got.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", test.query, got.Status, got.Body)
 		}
 		if test.want == "" && log.Len() > 0 || !regexp.MustCompile(test.want).MatchString(log.String()) {

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,6 +26,8 @@ import (
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
@@ -49,22 +49,9 @@ func (m *numbers) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// texts mints texts.
-type texts struct{}
-
-func (texts) Form() kind.Form { return kind.Text }
-func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
-	for range n {
-		if err := into.AppendText([]byte("T-1")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // slow is a minter that waits until it is released.
 type slow struct {
-	texts
+	fronttest.Texts
 	waits   chan struct{} // gets one from each call that waits
 	release chan struct{}
 }
@@ -77,7 +64,7 @@ func (m slow) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	}
 	select {
 	case <-m.release:
-		return m.texts.Mint(ctx, n, into)
+		return m.Texts.Mint(ctx, n, into)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -105,35 +92,20 @@ const fixtureMemory = 8 << 20
 
 func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Limits = "mem:", limits
-	c.Generators = map[string]config.Generator{"default": {}, "texts": {}, "late": {}, "slow": {}}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ring *token.Ring
-	if tokens != "" {
-		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if ring, err = token.Open(path); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Limits, c.Generators = limits, map[string]config.Generator{"default": {}, "texts": {}, "late": {}, "slow": {}}
+	})
 	memory := budget.New(fixtureMemory)
-	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: memory})
-	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}, late: func() {
+	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}}
+	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: memory},
+		map[string]kind.Minter{"default": f.minter, "texts": fronttest.Texts{}, "slow": f.slow})
+	f.late = func() {
 		if err := s.Serve("late", new(numbers)); err != nil {
 			t.Error(err)
 		}
-	}}
-	if err := errors.Join(s.Serve("default", f.minter), s.Serve("texts", texts{}), s.Serve("slow", f.slow)); err != nil {
-		t.Fatal(err)
 	}
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Limits: c.Limits, Memory: memory, Clock: clock})
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Generator: config.DefaultGenerator, Limits: s.Limits(), Memory: memory, Clock: clock})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -316,9 +288,9 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
 	}
 	seen := 0
-	for kind := service.Type(0); kind.String() != ""; kind++ {
+	for kind := front.Type(0); kind.String() != ""; kind++ {
 		seen++
-		err := statusOf(&service.Problem{Type: kind, Detail: "detail", Field: "field", RetryAfter: 1500 * time.Millisecond})
+		err := statusOf(&front.Problem{Type: kind, Detail: "detail", Field: "field", RetryAfter: 1500 * time.Millisecond})
 		reason := strings.ToUpper(strings.ReplaceAll(kind.String(), "-", "_"))
 		code, known := want[kind.String()]
 		if got := status.Convert(err); !known || got.Code() != code || got.Message() != "detail" {
@@ -327,7 +299,7 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		if got := detailsOf(t, err); got != (details{reason, "field", 1500 * time.Millisecond}) {
 			t.Errorf("%s: %+v", kind, got)
 		}
-		if got := detailsOf(t, statusOf(&service.Problem{Type: kind})); got != (details{reason: reason}) {
+		if got := detailsOf(t, statusOf(&front.Problem{Type: kind})); got != (details{reason: reason}) {
 			t.Errorf("%s: %+v, want the reason alone", kind, got)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -41,17 +42,9 @@ func (m *table) row(context.Context) (kind.Row, error) {
 // newTable returns a front with a generator "users" that counts in a table.
 func newTable(t *testing.T, err error) fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"users": {Kind: "segment"}}
-	c, wrong := c.Complete("segment")
-	if wrong != nil {
-		t.Fatal(wrong)
-	}
-	s := service.New(service.Config{Settings: c})
+	c := fronttest.Settings(t, func(c *config.Config) { c.Generators = map[string]config.Generator{"users": {Kind: "segment"}} })
 	m := &table{counting: counting{err: err}}
-	if err := s.Serve("users", m); err != nil {
-		t.Fatal(err)
-	}
+	s := fronttest.Service(t, service.Config{Settings: c}, map[string]kind.Minter{"users": m})
 	return fixture{Handler: newHandler(s), minter: &m.counting, segments: &m.segments}
 }
 

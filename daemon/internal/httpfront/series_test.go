@@ -13,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -64,7 +65,7 @@ func newSeries(t *testing.T) fixture { return newSeriesOf(t, oneNumber{}) }
 func newSeriesOf(t *testing.T, of kind.Minter) fixture {
 	t.Helper()
 	f := fixture{}
-	s := service.New(service.Config{Settings: settings(t)})
+	s := service.New(service.Config{Settings: fronttest.Settings(t)})
 	if err := s.Serve("default", of); err != nil {
 		t.Fatal(err)
 	}

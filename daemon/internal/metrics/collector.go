@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -18,19 +18,19 @@ import (
 type figure struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	read func(service.Status) (value float64, known bool)
+	read func(front.Status) (value float64, known bool)
 }
 
 // collector reads the service's status at each scrape.
 type collector struct {
-	service  *service.Service
+	service  front.Service
 	figures  []figure
 	requests *prometheus.Desc
 	info     *prometheus.Desc
 }
 
 // NewCollector returns a collector of all that the service counts, and of its leases.
-func NewCollector(s *service.Service) prometheus.Collector {
+func NewCollector(s front.Service) prometheus.Collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("snowfence_"+name, help, append([]string{"generator"}, labels...), nil)
@@ -40,29 +40,29 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		requests: desc("requests_total", "Requests for ids, by result: ok, or the type of the problem.", "result"),
 		info:     desc("lease_info", "Always 1: the worker id that the generator holds.", "namespace", "worker", "layout"),
 	}
-	add := func(kind prometheus.ValueType, name, help string, read func(service.Status) (float64, bool)) {
+	add := func(kind prometheus.ValueType, name, help string, read func(front.Status) (float64, bool)) {
 		c.figures = append(c.figures, figure{desc(name, help), kind, read})
 	}
 	add(gauge, "store_failing_seconds", "For how long the generator's store has not answered, or has taken no writes; 0 while it does its part.", failingFor)
 	lease := func(kind prometheus.ValueType, name, help string, read func(*kind.Lease) float64) {
-		add(kind, name, help, func(s service.Status) (float64, bool) {
+		add(kind, name, help, func(s front.Status) (float64, bool) {
 			if s.Lease == nil {
 				return 0, false
 			}
 			return read(s.Lease), true
 		})
 	}
-	add(counter, "ids_total", "Ids minted.", func(s service.Status) (float64, bool) { return float64(s.IDs), true })
-	add(gauge, "generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0.", func(s service.Status) (float64, bool) {
+	add(counter, "ids_total", "Ids minted.", func(s front.Status) (float64, bool) { return float64(s.IDs), true })
+	add(gauge, "generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0.", func(s front.Status) (float64, bool) {
 		if s.Problem == nil {
 			return 1, true
 		}
 		return 0, true
 	})
-	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s service.Status) (float64, bool) {
+	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s front.Status) (float64, bool) {
 		return float64(s.Ends.Unix()), !s.Ends.IsZero()
 	})
-	add(gauge, "clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did.", func(s service.Status) (float64, bool) {
+	add(gauge, "clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did.", func(s front.Status) (float64, bool) {
 		if s.Lease == nil || !s.Lease.ClockCompared {
 			return 0, false
 		}
@@ -80,7 +80,7 @@ func NewCollector(s *service.Service) prometheus.Collector {
 	lease(counter, "waits_total", "Requests of the present term that had to wait for a tick or the clock; each term begins at 0.", func(l *kind.Lease) float64 { return float64(l.Generator.Waits) })
 	lease(gauge, "horizon_seconds", "How long the layout's time bits last.", func(l *kind.Lease) float64 { return l.HorizonIn.Seconds() })
 	counted := func(kind prometheus.ValueType, name, help string, read func(*kind.Counter) (float64, bool)) {
-		add(kind, name, help, func(s service.Status) (float64, bool) {
+		add(kind, name, help, func(s front.Status) (float64, bool) {
 			if s.Counter == nil {
 				return 0, false
 			}
@@ -97,7 +97,7 @@ func NewCollector(s *service.Service) prometheus.Collector {
 }
 
 // failingFor is for how long a generator's store has failed. A generator without a store has no such time.
-func failingFor(s service.Status) (seconds float64, ok bool) {
+func failingFor(s front.Status) (seconds float64, ok bool) {
 	switch {
 	case s.Lease != nil:
 		return s.Lease.FailingFor.Seconds(), true

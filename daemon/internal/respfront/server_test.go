@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,6 +19,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
@@ -29,54 +28,14 @@ import (
 	"snowfence.example/snowfence/daemon/token"
 )
 
-// numbers mints 1, 2, 3, … and counts its calls.
-type numbers struct {
-	last, calls atomic.Int64
-	gap         int64 // between two numbers
-	err         error
-	before      func() // nil, or called before numbers are minted
-}
-
-func (*numbers) Form() kind.Form { return kind.Number }
-func (*numbers) Caps() kind.Caps {
-	return kind.Caps{Counter: func() kind.Counter { return kind.Counter{} }}
-}
-
-func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
-	m.calls.Add(1)
-	if m.before != nil {
-		m.before()
-	}
-	if m.err != nil {
-		return m.err
-	}
-	ids, err := into.GrowNumbers(n)
-	for i := range ids {
-		ids[i] = snowfence.ID(m.last.Add(1 + m.gap))
-	}
-	return err
-}
-
-// texts mints texts.
-type texts struct{}
-
-func (texts) Form() kind.Form { return kind.Text }
-func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
-	for range n {
-		if err := into.AppendText([]byte("T-1")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // memory is what the clients of a fixture have together.
 const memory = 64 << 20
 
 // fixture is a front with the generators numbers, texts, and late, which is still starting.
 type fixture struct {
 	t       testing.TB
-	numbers *numbers
+	numbers *fronttest.Numbers
+	service *service.Service
 	address string
 	server  *Server
 	memory  *budget.Budget
@@ -97,7 +56,7 @@ func (f *fixture) serve() {
 	t.Helper()
 	limits := f.server.config.Limits
 	l, err := listen.Open(t.Context(), listen.Front{
-		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, 0), Memory: f.memory, Behind: limits.WriteTimeout,
+		Address: "127.0.0.1:0", Room: listen.NewRoom(config.Limits{Connections: limits.Connections}, 0), Memory: f.memory, Behind: limits.WriteTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -122,34 +81,16 @@ func (f *fixture) serve() {
 // serviceFixture is a fixture that serves nothing yet.
 func serviceFixture(t testing.TB, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store = "mem:"
-	c.Generators = map[string]config.Generator{"numbers": {}, "texts": {}, "late": {}}
-	c.Limits.Batch = 100
-	for _, f := range change {
-		f(&c)
-	}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ring *token.Ring
-	if tokens != "" {
-		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if ring, err = token.Open(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f := &fixture{t: t, numbers: new(numbers), memory: budget.New(memory), ended: make(chan error, 1)}
-	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: f.memory})
-	if err := errors.Join(s.Serve("numbers", f.numbers), s.Serve("texts", texts{})); err != nil {
-		t.Fatal(err)
-	}
+	c := fronttest.Settings(t, append([]func(*config.Config){func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"numbers": {}, "texts": {}, "late": {}}
+		c.Limits.Batch = 100
+	}}, change...)...)
+	f := &fixture{t: t, numbers: new(fronttest.Numbers), memory: budget.New(memory), ended: make(chan error, 1)}
+	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: f.memory},
+		map[string]kind.Minter{"numbers": f.numbers, "texts": fronttest.Texts{}})
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Memory: f.memory, Version: "test"})
+	f.service = s
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: s.Limits(), Memory: f.memory, Version: "test"})
 	return f
 }
 
@@ -392,7 +333,7 @@ func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
 		}
 	}
 	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
-	if calls := f.numbers.calls.Load(); calls > 20 {
+	if calls := f.numbers.Calls.Load(); calls > 20 {
 		t.Errorf("%d calls", calls)
 	}
 }
@@ -407,7 +348,7 @@ func TestManyIDsAreWrittenAsTheyAre(t *testing.T) {
 	if got := l.ask("ID.NEXT numbers COUNT 20000"); got != "("+strings.Join(want, " ")+")" {
 		t.Errorf("%.200s", got)
 	}
-	f.numbers.gap = 1 // each number is 2 after the one before
+	f.numbers.Gap = 1 // each number is 2 after the one before
 	if got, want := l.ask("ID.NEXT numbers COUNT 3"), `("20002" "20004" "20006")`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -532,7 +473,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 		"counter-changed": "ERR", "internal": "ERR",
 	}
 	n := 0
-	for kind := service.Type(0); kind.String() != ""; kind++ {
+	for kind := front.Type(0); kind.String() != ""; kind++ {
 		n++
 		if got := prefixOf(kind, false); got != prefixes[kind.String()] {
 			t.Errorf("%s: %q, want %q", kind, got, prefixes[kind.String()])
@@ -541,7 +482,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 	if n != len(prefixes) {
 		t.Errorf("%d types, %d prefixes", n, len(prefixes))
 	}
-	if got := prefixOf(service.InvalidToken, true); got != "NOAUTH" {
+	if got := prefixOf(front.InvalidToken, true); got != "NOAUTH" {
 		t.Errorf("a token that was revoked: %s", got)
 	}
 }
@@ -667,7 +608,7 @@ func BenchmarkINCR(b *testing.B) {
 			f := newFixture(b, "")
 			c := f.dial()
 			commands := bytes.Repeat(encode("INCR", "numbers"), pipeline)
-			f.numbers.last.Store(1 << 60) // all replies are of one length
+			f.numbers.Last.Store(1 << 60) // all replies are of one length
 			replies := make([]byte, pipeline*len(":1152921504606846977\r\n"))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,19 +4,18 @@ import (
 	"context"
 	"fmt"
 
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// Segment reserves a whole segment for the client. A [*Problem] is returned, also for a generator
-// that gives none. A segment costs all its numbers: the client owes those that a rate does not hold
-// at once.
+// Segment implements [front.Use]. The client owes the numbers that a rate does not hold at once.
 func (u Use) Segment(ctx context.Context) (kind.Range, error) {
 	if err := u.ready(1); err != nil {
 		return kind.Range{}, err
 	}
 	of := u.m.caps.Segments
 	if of == nil {
-		return kind.Range{}, u.problem(invalid(UnknownGenerator, "generator", u.of.name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", u.Kind())))
+		return kind.Range{}, u.problem(front.UnknownGenerator.Field("generator", u.of.name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", u.Kind())))
 	}
 	step := int(of.Step())
 	if err := u.client.pay(u.of, step); err != nil {
@@ -31,8 +30,7 @@ func (u Use) Segment(ctx context.Context) (kind.Range, error) {
 	return r, nil
 }
 
-// LeafRows returns the rows of leaf_alloc that generators count on, of those that the client may use.
-// A [*Problem] is returned when one can't be read. Each costs as much as an id.
+// LeafRows implements [front.Client].
 func (c *Client) LeafRows(ctx context.Context) (rows []kind.Row, err error) {
 	if err := c.known(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
@@ -25,8 +26,8 @@ func (m *steps) Segment(context.Context) (kind.Range, error) {
 	return kind.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
 }
 
-func segment(c *Client, name string) (r kind.Range, err error) {
-	err = ask(c, name, func(u Use) error {
+func segment(c front.Client, name string) (r kind.Range, err error) {
+	err = ask(c, name, func(u front.Use) error {
 		r, err = u.Segment(context.Background())
 		return err
 	})
@@ -45,14 +46,14 @@ func TestSegmentCostsAllItsNumbers(t *testing.T) {
 	}
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	for range 2 {
-		if r, err := segment(&c, "a"); err != nil || r.Count != 10 {
+		if r, err := segment(c, "a"); err != nil || r.Count != 10 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
+	if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
 		t.Errorf("the third: %v", p)
 	}
-	if p := problemOf(t, second(segment(&c, "b"))); p.Type != UnknownGenerator || p.Limit == "" {
+	if p := problemOf(t, second(segment(c, "b"))); p.Type != front.UnknownGenerator || p.Limit == "" {
 		t.Errorf("a generator without segments: %v", p)
 	}
 	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
@@ -78,13 +79,13 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		const asked = 1000 * time.Second
 		got := int64(0)
 		for clock.now < asked {
-			r, err := segment(&c, "a")
+			r, err := segment(c, "a")
 			if got += r.Count; err == nil {
 				continue
 			}
 			wait := problemOf(t, err).RetryAfter
 			clock.now += wait / 2
-			if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
+			if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
 				t.Fatalf("%s: before the time: %v", name, p)
 			}
 			clock.now += wait - wait/2
@@ -117,7 +118,7 @@ func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
 			t.Fatalf("%v, %v", rows, err)
 		}
 	}
-	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != RateLimited || m.reads != 2 {
+	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != front.RateLimited || m.reads != 2 {
 		t.Errorf("beyond the rate: %v, read %d times", p, m.reads)
 	}
 }
@@ -145,13 +146,13 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, said, err := u.consecutive(t.Context(), test.n)
+		first, said, err := u.(*Use).consecutive(t.Context(), test.n)
 		switch used := int(m.next.Load()); {
 		case said != used:
 			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
 		case !test.refused && (err != nil || first != 0 || used != test.n):
 			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
-		case test.refused && (problemOf(t, err).Type != NotConsecutive || used != 0):
+		case test.refused && (problemOf(t, err).Type != front.NotConsecutive || used != 0):
 			t.Errorf("%+v: %v, %d numbers are used up", test, err, used)
 		}
 	}
@@ -171,7 +172,7 @@ func TestUseHasTheTermsOfARequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
-	if p := problemOf(t, second(c.Use("none"))); p.Type != UnknownGenerator {
+	if p := problemOf(t, second(c.Use("none"))); p.Type != front.UnknownGenerator {
 		t.Errorf("none: %v", p)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"testing"
 
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -29,11 +30,11 @@ func TestThirdAuditAtATimeIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, _, err := u.Audit(t.Context(), "")
+		of, err := u.Series()
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, end := iter.Pull2(entries)
+		next, end := iter.Pull2(of.Audit(t.Context(), ""))
 		_, err, _ = next()
 		return end, err
 	}
@@ -41,7 +42,7 @@ func TestThirdAuditAtATimeIsRefused(t *testing.T) {
 		t.Helper()
 		end, err := begin()
 		end()
-		if p := problemOf(t, err); p.Type != RateLimited || p.RetryAfter == 0 {
+		if p := problemOf(t, err); p.Type != front.RateLimited || p.RetryAfter == 0 {
 			t.Errorf("%v, again after %s", p, p.RetryAfter)
 		}
 	}
