@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"net"
 	"runtime"
 	"slices"
 	"strings"
@@ -106,29 +105,16 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 	}
 	clock := snowfence.SystemClock()
 	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Generator: config.DefaultGenerator, Limits: s.Limits(), Memory: memory, Clock: clock})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.address = l.Addr().String()
-	ended := make(chan error, 1)
-	go func() { ended <- f.server.Serve(l) }()
-	f.conn = f.dial(t)
-	f.ids = snowfencev1.NewIdsClient(f.conn)
-	t.Cleanup(func() {
-		_ = f.conn.Close()
-		if err := f.server.Drain(context.Background()); err != nil {
-			t.Error(err)
-		}
+	t.Cleanup(func() { // after the server has ended
 		for began := time.Now(); memory.Used() > 0; runtime.Gosched() {
 			if time.Since(began) > time.Minute {
 				t.Fatalf("%d bytes are still taken", memory.Used())
 			}
 		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
+	f.address = fronttest.Serve(t, f.server, nil)
+	f.conn = f.dial(t)
+	f.ids = snowfencev1.NewIdsClient(f.conn)
 	return f
 }
 
