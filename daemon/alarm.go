@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -45,7 +45,7 @@ func (d *daemon) watch(ctx context.Context) {
 }
 
 // sayTrouble says that a counter's store gives no numbers, and that it does again. A holder logs its own trouble.
-func (d *daemon) sayTrouble(s service.Status, said map[string]alarm) {
+func (d *daemon) sayTrouble(s front.Status, said map[string]alarm) {
 	last, before := said[s.Name]
 	t, now := s.Trouble, d.clock.Monotonic()
 	switch {
@@ -60,13 +60,13 @@ func (d *daemon) sayTrouble(s service.Status, said map[string]alarm) {
 }
 
 // sayEnd says how a generator ends: when that becomes so, and once a day while it is so.
-func (d *daemon) sayEnd(ctx context.Context, s service.Status, said map[string]alarm) {
+func (d *daemon) sayEnd(ctx context.Context, s front.Status, said map[string]alarm) {
 	if !s.EndsSoon {
 		delete(said, s.Name)
 		return
 	}
 	level, message := slog.LevelWarn, "the generator ends soon: prepare its way on"
-	if p := s.Problem; p != nil && (p.Type == service.HorizonPassed || p.Type == service.NumbersUsedUp) {
+	if p := s.Problem; p != nil && (p.Type == front.HorizonPassed || p.Type == front.NumbersUsedUp) {
 		level, message = slog.LevelError, "the generator has ended: it mints no more ids"
 	}
 	now := d.clock.Monotonic()

@@ -21,8 +21,8 @@ import (
 	"snowfence.example/snowfence/daemon/internal/thriftfront"
 )
 
-// front answers the clients of one protocol.
-type front interface {
+// server answers the clients of one protocol.
+type server interface {
 	// Serve answers the connections of a listener until Drain, and then returns nil.
 	Serve(l net.Listener) error
 
@@ -67,7 +67,7 @@ type protocol struct {
 	alpn    []string // what TLS offers
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
 	probes  bool     // answers probes alone: by plain HTTP, whoever asks
-	open    func(parts) front
+	open    func(parts) server
 }
 
 // protocols are the fronts that the program has.
@@ -82,38 +82,40 @@ func protocols() []protocol {
 	}
 }
 
-func newHTTP(p parts) front {
-	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.settings.Limits, p.log)
+func newHTTP(p parts) server {
+	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.service.Limits(), p.log)
 }
 
 // newAdmin serves what is for operators, and mints nothing.
-func newAdmin(p parts) front {
-	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.settings.Limits, p.log)
+func newAdmin(p parts) server {
+	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.service.Limits(), p.log)
 }
 
 // newHealth serves probes.
-func newHealth(p parts) front {
-	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.settings.Limits, p.log)
+func newHealth(p parts) server {
+	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.service.Limits(), p.log)
 }
 
-func newRESP(p parts) front {
-	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Version: p.version})
+func newRESP(p parts) server {
+	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.service.Limits(), Memory: p.memory, Version: p.version})
 }
 
-func newGRPC(p parts) front {
-	return grpcfront.New(grpcfront.Config{Service: p.service, Meter: p.meter, Limits: p.settings.Limits, Memory: p.memory, Clock: p.clock})
+func newGRPC(p parts) server {
+	return grpcfront.New(grpcfront.Config{
+		Service: p.service, Generator: config.DefaultGenerator, Meter: p.meter, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock,
+	})
 }
 
-func newThrift(p parts) front {
+func newThrift(p parts) server {
 	return thriftfront.New(thriftfront.Config{
-		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.settings.Limits,
+		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.service.Limits(),
 	})
 }
 
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {
 	host, _, _ := net.SplitHostPort(address) // Complete has seen it
 	return httpfront.New(httpfront.Config{
-		Service: p.service, Meter: p.meter, Metrics: p.metrics, Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
 		AnyHost: p.service.Guarded() || !config.Loopback(host),
 	})
 }
@@ -121,7 +123,7 @@ func (p parts) http(address string, admin, public bool) *httpfront.Handler {
 // serving is a front at its address.
 type serving struct {
 	protocol
-	front    front
+	front    server
 	listener net.Listener
 }
 

@@ -10,7 +10,7 @@ git ls-files '*.go' | tr '\n' '\0' | xargs -0 awk '
 		test = FILENAME ~ /_test\.go$/
 		column = "shipped"
 		if (test) column = "tests"
-		else if (package ~ /^(bench|examples|tools|internal\/(sim|testkit|servertest|disk\/modeldisk|mutants)|store\/(storetest|faultstore)|counter\/countertest|daemon\/(kind\/kindtest|internal\/(lineartest|sqltest)))(\/|$)|\/testdata/) column = "support"
+		else if (package ~ /^(bench|examples|tools|internal\/(sim|testkit|servertest|disk\/modeldisk|mutants)|store\/(storetest|faultstore)|counter\/countertest|daemon\/(kind\/kindtest|internal\/(lineartest|sqltest|fronttest)))(\/|$)|\/testdata/) column = "support"
 		else if ($0 ~ /^\/\/ Code generated .* DO NOT EDIT\.$/) column = "generated"
 		inside = 0
 		packages[package]

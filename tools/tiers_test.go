@@ -32,7 +32,7 @@ var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof"
 // support begins the folders of what is no product: only tests import it.
 var support = []string{
 	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/servertest", "internal/disk/modeldisk",
-	"daemon/internal/lineartest", "daemon/internal/sqltest", "internal/mutants",
+	"daemon/internal/lineartest", "daemon/internal/sqltest", "daemon/internal/fronttest", "internal/mutants",
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
@@ -78,21 +78,22 @@ store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zoo
 # the daemon
 daemon/internal/budget
 daemon/internal/session !
-daemon/kind . counter counter/leafalloc counter/series fence store
+daemon/kind . store
+daemon/internal/front ! . daemon/kind
 daemon/engine .
 daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
 daemon/config ! . daemon/engine fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
 daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/kind daemon/openstore fence internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
 daemon/token ! | golang.org/x/time
-daemon/internal/service . counter counter/leafalloc counter/series daemon/config daemon/internal/budget daemon/kind daemon/token fence internal/decode | golang.org/x/time
-daemon/internal/compat ! . daemon/config daemon/internal/service daemon/kind
-daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/service daemon/token
-daemon/internal/metrics ! . counter daemon/internal/service fence internal/roster store | github.com/prometheus/client_golang
-daemon/internal/grpcfront ! . api/snowfencev1 daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
-daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/kind daemon/token
-daemon/internal/respfront ! daemon/config daemon/internal/budget daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind
-daemon/internal/thriftfront ! daemon/config daemon/internal/listen daemon/internal/metrics daemon/internal/service daemon/internal/session daemon/kind | github.com/apache/thrift github.com/prometheus/client_golang
-daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
+daemon/internal/service . counter counter/series daemon/config daemon/internal/budget daemon/internal/front daemon/kind daemon/token fence internal/decode | golang.org/x/time
+daemon/internal/compat ! . daemon/config daemon/internal/front daemon/kind
+daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/front daemon/token
+daemon/internal/metrics ! . daemon/internal/front daemon/kind internal/roster store | github.com/prometheus/client_golang
+daemon/internal/grpcfront ! . api/snowfencev1 daemon/internal/budget daemon/internal/front daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
+daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/kind daemon/token
+daemon/internal/respfront ! daemon/internal/budget daemon/internal/front daemon/internal/session daemon/kind
+daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daemon/kind | github.com/apache/thrift
+daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
 # the command line
 cmd/snowfence/internal/clock .
 cmd/snowfence/internal/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress

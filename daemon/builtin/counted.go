@@ -50,8 +50,7 @@ func daily(p *place) (settings, check, open) {
 		own := own
 		own.Config = p.Config
 		d, err := counter.OpenDaily(ctx, own)
-		caps := kind.Caps{Counter: d.Status, Ready: func() error { return left(d.Status(), "today") }}
-		return minter{kind.Text, dates(d), d.Close, caps}, err
+		return minter{kind.Text, dates(d), d.Close, countedCaps(d.Status, "today")}, err
 	}
 }
 
@@ -78,8 +77,25 @@ func counted(p *place, c interface {
 		form:  kind.Number,
 		mint:  numbers(c.Fill),
 		close: func(ctx context.Context) error { return errors.Join(c.Close(ctx), p.close()) },
-		caps:  kind.Caps{Counter: c.Status, Ready: func() error { return left(c.Status(), "") }},
+		caps:  countedCaps(c.Status, ""),
 	}
+}
+
+// countedCaps says how a counter stands, which may be one of a date.
+func countedCaps(status func() counter.Status, date string) kind.Caps {
+	return kind.Caps{Counter: func() kind.Counter { return counterOf(status()) }, Ready: func() error { return left(status(), date) }}
+}
+
+// counterOf is what the daemon shows of a counter.
+func counterOf(s counter.Status) kind.Counter {
+	c := kind.Counter{
+		Name: s.Name, Next: s.Next, Limit: s.Limit, Increment: s.Increment, Left: s.Left, Total: s.Total, RunsOut: s.RunsOut,
+		Waiting: s.Waiting, LastError: s.LastError, FailingFor: s.FailingFor,
+	}
+	for _, r := range s.Held {
+		c.Held = append(c.Held, kind.Range(r))
+	}
+	return c
 }
 
 // left returns an error if a counter has no number left. What else fails, requests show.
@@ -104,8 +120,9 @@ type segments struct {
 }
 
 // Segment reserves a segment for the caller alone.
-func (s segments) Segment(ctx context.Context) (counter.Range, error) {
-	return s.counter.Reserve(ctx, s.step())
+func (s segments) Segment(ctx context.Context) (kind.Range, error) {
+	r, err := s.counter.Reserve(ctx, s.step())
+	return kind.Range(r), err
 }
 
 // Step is how many numbers the segment will have.

@@ -47,7 +47,7 @@ func fenced(*place) (settings, check, open) {
 // minterOf returns the minter of a holder's ids: numbers, UUIDs, or wide ids with a text of their own.
 func minterOf(h *fence.Holder, p *place) minter {
 	m := minter{form: kind.Number, mint: numbers(h.Fill), caps: kind.Caps{
-		Lease: h.Status,
+		Lease: func() kind.Lease { return leaseOf(h.Status()) },
 		Check: func() error { return usable(h.Status()) },
 		Ready: func() error { return lasting(h.Status()) },
 	}}
@@ -67,6 +67,16 @@ func minterOf(h *fence.Holder, p *place) minter {
 	}
 	m.close = func(ctx context.Context) error { return errors.Join(h.Close(ctx), p.close()) } // the journal after the worker id
 	return m
+}
+
+// leaseOf is what the daemon shows of a holder.
+func leaseOf(s fence.Status) kind.Lease {
+	return kind.Lease{
+		Layout: s.Layout, Policy: s.Policy, Worker: s.Worker, Term: s.Term, Until: s.Until, Left: s.Left, Window: s.Window,
+		Extensions: s.Extensions, Losses: s.Losses, Outages: s.Outages, WindowsEnded: s.WindowsEnded, Generator: s.Generator,
+		ClockOffset: s.ClockOffset, ClockCompared: s.ClockCompared, HorizonIn: s.HorizonIn,
+		Failing: s.Store.Failing, FailingFor: s.Store.FailingFor, ReadOnly: s.Store.ReadOnly,
+	}
 }
 
 // margin is how long before its end a lease no longer counts as ready.

@@ -87,12 +87,13 @@ func (s *Series) check(ctx context.Context) error {
 func (s *Series) Text(number int64) string { return fmt.Sprint(s.config.Prefix, number) }
 
 // Reserve is [series.Series.Reserve]. A timeout of zero means the generator's.
-func (s *Series) Reserve(ctx context.Context, tenant string, timeout time.Duration) (r series.Reservation, err error) {
-	err = s.verb(ctx, tenant, func(ctx context.Context, of *series.Series) error {
+func (s *Series) Reserve(ctx context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
+	var r series.Reservation
+	err := s.verb(ctx, tenant, func(ctx context.Context, of *series.Series) (err error) {
 		r, err = of.Reserve(ctx, s.place.databases[0].DB, cmp.Or(timeout, s.timeout))
 		return err
 	})
-	return r, err
+	return kind.Reservation(r), err
 }
 
 // Confirm is [series.Series.Confirm].
@@ -110,15 +111,15 @@ func (s *Series) Void(ctx context.Context, tenant string, number int64, token, r
 }
 
 // Audit is [series.Series.Audit].
-func (s *Series) Audit(ctx context.Context, tenant string) iter.Seq2[series.Entry, error] {
-	return func(yield func(series.Entry, error) bool) {
+func (s *Series) Audit(ctx context.Context, tenant string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) {
 		of, err := s.of(tenant)
 		if err != nil {
-			yield(series.Entry{}, err)
+			yield(kind.Entry{}, err)
 			return
 		}
 		for e, err := range of.Audit(ctx, s.place.databases[0].DB) {
-			if !yield(e, unavailable(ctx, err)) {
+			if !yield(kind.Entry{Number: e.Number, State: string(e.State), Reason: e.Reason, Changed: e.Changed}, unavailable(ctx, err)) {
 				return
 			}
 		}

@@ -78,7 +78,7 @@ type Limits struct {
 	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
 	WriteTimeout time.Duration `key:"write-timeout" default:"30s" min:"100ms" max:"10m" help:"longest time to mint and write an answer"`
 	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of a connection of HTTP or gRPC"`
-	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"` // see [Limits.Idle]
+	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"`
 	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
@@ -86,20 +86,6 @@ type Limits struct {
 	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
 	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
-}
-
-// Idle is how long a client of RESP or Thrift may be silent between two requests: Session, if that is set.
-// Otherwise it is any time for a client that is known, by a token or since it is on this host, and an hour for
-// others. The kernel ends the connections of hosts that are gone.
-func (l Limits) Idle(known bool) time.Duration {
-	const stranger, ever = time.Hour, 10 * 365 * 24 * time.Hour
-	switch {
-	case l.Session > 0:
-		return l.Session
-	case known:
-		return ever
-	}
-	return stranger
 }
 
 // The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.

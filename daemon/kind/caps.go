@@ -4,11 +4,6 @@ import (
 	"context"
 	"iter"
 	"time"
-
-	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/leafalloc"
-	"snowfence.example/snowfence/counter/series"
-	"snowfence.example/snowfence/fence"
 )
 
 // Capable is implemented by minters that can do more than mint.
@@ -30,14 +25,14 @@ type Caps struct {
 	// end, a server out of reach. It does not block.
 	Ready func() error
 
-	Lease    func() fence.Status   // of a minter that holds a worker id
-	Counter  func() counter.Status // of a minter whose ids a store counts
-	Segments Segments              // of a minter that gives whole segments, too
-	Series   Series                // of a minter whose numbers are reserved, and can't be minted
-	Shows    Shower                // of a minter that shows the ids of another generator
+	Lease    func() Lease   // of a minter that holds a worker id
+	Counter  func() Counter // of a minter whose ids a store counts
+	Segments Segments       // of a minter that gives whole segments, too
+	Series   Series         // of a minter whose numbers are reserved, and can't be minted
+	Shows    Shower         // of a minter that shows the ids of another generator
 
 	// Row reads the row of leaf_alloc that the minter counts on.
-	Row func(ctx context.Context) (leafalloc.Row, error)
+	Row func(ctx context.Context) (Row, error)
 }
 
 // CapsOf returns what a minter can do.
@@ -51,7 +46,7 @@ func CapsOf(m Minter) Caps {
 // Segments gives whole segments.
 type Segments interface {
 	// Segment reserves the next one.
-	Segment(ctx context.Context) (counter.Range, error)
+	Segment(ctx context.Context) (Range, error)
 	// Step is how many numbers it will have.
 	Step() int64
 }
@@ -61,11 +56,11 @@ type Series interface {
 	// Text is a number as people write it.
 	Text(number int64) string
 	// Reserve reserves the next number. A timeout of zero means the generator's.
-	Reserve(ctx context.Context, tenant string, timeout time.Duration) (series.Reservation, error)
+	Reserve(ctx context.Context, tenant string, timeout time.Duration) (Reservation, error)
 	Confirm(ctx context.Context, tenant string, number int64, token string) error
 	Void(ctx context.Context, tenant string, number int64, token, reason string) error
 	// Audit returns every number that was ever reserved.
-	Audit(ctx context.Context, tenant string) iter.Seq2[series.Entry, error]
+	Audit(ctx context.Context, tenant string) iter.Seq2[Entry, error]
 }
 
 // Shower shows the ids of another generator as texts, and reads them back. The daemon mints by the other generator.

@@ -18,6 +18,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -42,8 +44,8 @@ func (m *failing) Mint(_ context.Context, n int, into *kind.Batch) error {
 	return err
 }
 
-func (m *failing) Segment(context.Context) (counter.Range, error) {
-	return counter.Range{First: 1, Increment: 1, Count: 10}, m.err
+func (m *failing) Segment(context.Context) (kind.Range, error) {
+	return kind.Range{First: 1, Increment: 1, Count: 10}, m.err
 }
 
 func (*failing) Step() int64 { return 10 }
@@ -51,32 +53,19 @@ func (*failing) Step() int64 { return 10 }
 func (m *failing) Caps() kind.Caps { return kind.Caps{Segments: m} }
 
 // newClient returns a client of [newService].
-func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Client {
+func newClient(t testing.TB, ids, users kind.Minter, aliases ...string) front.Client {
 	t.Helper()
-	client := newService(t, ids, users, aliases...).Client(netip.Addr{})
-	return &client
+	return newService(t, ids, users, aliases...).Client(netip.Addr{})
 }
 
 // newService has the generators "ids" of kind snowflake, with aliases, and "users", which counts. One without a minter
 // is starting.
 func newService(t testing.TB, ids, users kind.Minter, aliases ...string) *service.Service {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
-	c, err := c.Complete("segment")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := service.New(service.Config{Settings: c})
-	for name, m := range map[string]kind.Minter{"ids": ids, "users": users} {
-		if m == nil {
-			continue
-		}
-		if err := s.Serve(name, m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"ids": {Aliases: aliases}, "users": {Kind: "segment"}}
+	})
+	return fronttest.Service(t, service.Config{Settings: c}, map[string]kind.Minter{"ids": ids, "users": users})
 }
 
 // keyed is a request with a key in its path.
@@ -110,7 +99,7 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 	refused := newService(t, nil, nil)
 	refused.Refuse("ids", time.Minute)
 	client := refused.Client(netip.Addr{})
-	if got, err := LeafSnowflake(keyed("ids"), &client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
+	if got, err := LeafSnowflake(keyed("ids"), client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
 		t.Errorf("refused: %s, %v", got.Body, err)
 	}
 }
@@ -143,13 +132,13 @@ func TestOneGeneratorCanAnswerEveryKeyOfLeafsSnowflakePath(t *testing.T) {
 
 func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 	for _, test := range []struct {
-		give counter.Range
+		give kind.Range
 		want tinySegment
 	}{
-		{counter.Range{First: 1, Increment: 1, Count: 100}, tinySegment{MaxID: 100, LoadingID: 20, CurrentID: 0, Delta: 1, Remainder: 0}},
-		{counter.Range{First: 101, Increment: 1, Count: 100}, tinySegment{MaxID: 200, LoadingID: 120, CurrentID: 100, Delta: 1, Remainder: 0}},
-		{counter.Range{First: 1, Increment: 2, Count: 50}, tinySegment{MaxID: 99, LoadingID: 19, CurrentID: 0, Delta: 2, Remainder: 1}},
-		{counter.Range{First: 102, Increment: 2, Count: 1}, tinySegment{MaxID: 102, LoadingID: 100, CurrentID: 100, Delta: 2, Remainder: 0}},
+		{kind.Range{First: 1, Increment: 1, Count: 100}, tinySegment{MaxID: 100, LoadingID: 20, CurrentID: 0, Delta: 1, Remainder: 0}},
+		{kind.Range{First: 101, Increment: 1, Count: 100}, tinySegment{MaxID: 200, LoadingID: 120, CurrentID: 100, Delta: 1, Remainder: 0}},
+		{kind.Range{First: 1, Increment: 2, Count: 50}, tinySegment{MaxID: 99, LoadingID: 19, CurrentID: 0, Delta: 2, Remainder: 1}},
+		{kind.Range{First: 102, Increment: 2, Count: 1}, tinySegment{MaxID: 102, LoadingID: 100, CurrentID: 100, Delta: 2, Remainder: 0}},
 	} {
 		if got := segmentOf(test.give.First, test.give.Last(), test.give.Increment); got != test.want {
 			t.Errorf("%+v is %+v, want %+v", test.give, got, test.want)
@@ -162,17 +151,11 @@ func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	clock := setClock{Clock: snowfence.SystemClock()}
-	c := config.Default()
-	c.Store, c.Limits.Batch, c.Generators = "mem:", 10, map[string]config.Generator{"ids": {}}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := service.New(service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	client := s.Client(netip.Addr{})
-	if err := s.Serve("ids", new(failing)); err != nil {
-		t.Fatal(err)
-	}
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Limits.Batch, c.Generators = 10, map[string]config.Generator{"ids": {}}
+	})
+	settings := service.Config{Settings: c, Clock: &clock, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	client := fronttest.Service(t, settings, map[string]kind.Minter{"ids": new(failing)}).Client(netip.Addr{})
 	const empty, cut = "tinyid gets an empty answer", "tinyid gets fewer numbers"
 	for _, test := range []struct {
 		a           Answerer
@@ -191,7 +174,7 @@ func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 		log.Reset()
 		r := keyed("")
 		r.URL.RawQuery = test.query
-		if got, _ := test.a(r, &client); got.Status != http.StatusOK {
+		if got, _ := test.a(r, client); got.Status != http.StatusOK {
 			t.Errorf("%s: %d %s", test.query, got.Status, got.Body)
 		}
 		if test.want == "" && log.Len() > 0 || !regexp.MustCompile(test.want).MatchString(log.String()) {

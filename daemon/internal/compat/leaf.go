@@ -14,7 +14,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -27,7 +27,7 @@ type Answer struct {
 
 // Answerer answers a request. An error beside an answer is counted; without one it is answered as
 // the HTTP front does.
-type Answerer func(*http.Request, *service.Client) (Answer, error)
+type Answerer func(*http.Request, front.Client) (Answer, error)
 
 // parameters are those of the query, and then those of a form that the front has read.
 func parameters(r *http.Request) url.Values {
@@ -89,16 +89,16 @@ const (
 )
 
 // LeafSnowflake answers with an id of a generator of kind snowflake.
-func LeafSnowflake(r *http.Request, client *service.Client) (Answer, error) {
+func LeafSnowflake(r *http.Request, client front.Client) (Answer, error) {
 	return leaf(r, client, true)
 }
 
 // LeafSegment answers with a number of a generator that counts.
-func LeafSegment(r *http.Request, client *service.Client) (Answer, error) {
+func LeafSegment(r *http.Request, client front.Client) (Answer, error) {
 	return leaf(r, client, false)
 }
 
-func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, error) {
+func leaf(r *http.Request, client front.Client, snowflake bool) (Answer, error) {
 	key := r.PathValue("key")
 	names := []string{key}
 	if i := strings.LastIndexByte(key, '.'); i > 0 {
@@ -116,7 +116,7 @@ func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, erro
 			batch, err = other, otherErr
 		}
 	}
-	switch p := new(service.Problem); {
+	switch p := new(front.Problem); {
 	case err == nil:
 		return plain(r, batch.AppendID(nil, 0)), nil
 	case !errors.As(err, &p), ours(p):
@@ -130,18 +130,18 @@ func leaf(r *http.Request, client *service.Client, snowflake bool) (Answer, erro
 
 // nameless reports whether the client may use no generator of that name.
 func nameless(err error) bool {
-	p := new(service.Problem)
-	return errors.As(err, &p) && (p.Type == service.UnknownGenerator || p.Type == service.NotAllowed)
+	p := new(front.Problem)
+	return errors.As(err, &p) && (p.Type == front.UnknownGenerator || p.Type == front.NotAllowed)
 }
 
 // one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
-func one(r *http.Request, client *service.Client, name string, snowflake bool) (*kind.Batch, error) {
+func one(r *http.Request, client front.Client, name string, snowflake bool) (*kind.Batch, error) {
 	use, err := client.Use(name)
 	if err != nil {
 		return nil, err
 	}
 	if (use.Kind() == config.KindSnowflake) != snowflake || use.Form() != kind.Number && use.Form() != 0 {
-		return nil, &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, use.Kind(), r.URL.Path)}
+		return nil, &front.Problem{Type: front.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, use.Kind(), r.URL.Path)}
 	}
 	batch := new(kind.Batch)
 	if r.Method == http.MethodHead {
@@ -151,20 +151,20 @@ func one(r *http.Request, client *service.Client, name string, snowflake bool) (
 }
 
 // ours reports whether a problem is one that neither Leaf nor tinyid knows.
-func ours(p *service.Problem) bool {
+func ours(p *front.Problem) bool {
 	switch p.Type.Meaning() {
-	case service.Unauthorized, service.Forbidden, service.TooMany:
+	case front.Unauthorized, front.Forbidden, front.TooMany:
 		return true
 	}
 	return false
 }
 
 // code returns what Leaf calls a problem.
-func code(of service.Type) int {
+func code(of front.Type) int {
 	switch of {
-	case service.UnknownGenerator:
+	case front.UnknownGenerator:
 		return unknownKey
-	case service.Starting, service.Refused, service.Standby, service.Stopped, service.LeaseUnavailable:
+	case front.Starting, front.Refused, front.Standby, front.Stopped, front.LeaseUnavailable:
 		return notReady
 	}
 	return noNumbers
@@ -180,7 +180,7 @@ type leafError struct {
 	Path      string `json:"path"`
 }
 
-func leafFault(r *http.Request, client *service.Client, status int, exception, message string) Answer {
+func leafFault(r *http.Request, client front.Client, status int, exception, message string) Answer {
 	return jsonOf(status, leafError{
 		client.Now().UnixMilli(), status, http.StatusText(status),
 		"com.sankuai.inf.leaf.server.exception." + exception, message, r.URL.Path,
@@ -189,9 +189,9 @@ func leafFault(r *http.Request, client *service.Client, status int, exception, m
 
 // LeafDecode answers with what an id of the layout that all generators share says. Leaf writes the time
 // in its server's zone, too.
-func LeafDecode(r *http.Request, client *service.Client) (Answer, error) {
+func LeafDecode(r *http.Request, client front.Client) (Answer, error) {
 	layout, parts, err := client.Parts(parameters(r).Get("snowflakeId"))
-	p := new(service.Problem)
+	p := new(front.Problem)
 	switch {
 	case err == nil:
 		at := layout.TimeOf(parts.Tick)

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"net/http"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // page is a table.
@@ -39,7 +39,7 @@ func (p page) answer() (Answer, error) {
 }
 
 // LeafCache answers with the segments that each generator has in hand.
-func LeafCache(_ *http.Request, client *service.Client) (Answer, error) {
+func LeafCache(_ *http.Request, client front.Client) (Answer, error) {
 	statuses, err := client.Statuses()
 	if err != nil {
 		return Answer{}, err
@@ -64,7 +64,7 @@ func LeafCache(_ *http.Request, client *service.Client) (Answer, error) {
 }
 
 // LeafDB answers with the rows of leaf_alloc that generators count on.
-func LeafDB(r *http.Request, client *service.Client) (Answer, error) {
+func LeafDB(r *http.Request, client front.Client) (Answer, error) {
 	rows, err := client.LeafRows(r.Context())
 	if err != nil {
 		return Answer{}, err

@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"strconv"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -34,36 +34,36 @@ type tinySegment struct {
 }
 
 // TinyIDs answers with a batch, in JSON.
-func TinyIDs(r *http.Request, client *service.Client) (Answer, error) {
+func TinyIDs(r *http.Request, client front.Client) (Answer, error) {
 	ids, err := batch(r, client)
 	return tiny(json.RawMessage("["+ids+"]"), err)
 }
 
 // TinyIDsSimple answers with a batch, separated by commas.
-func TinyIDsSimple(r *http.Request, client *service.Client) (Answer, error) {
+func TinyIDsSimple(r *http.Request, client front.Client) (Answer, error) {
 	ids, err := batch(r, client)
 	return simple(r, client, []byte(ids), err)
 }
 
 // TinySegment answers with a whole segment, in JSON.
-func TinySegment(r *http.Request, client *service.Client) (Answer, error) {
+func TinySegment(r *http.Request, client front.Client) (Answer, error) {
 	s, err := segment(r, client)
 	return tiny(s, err)
 }
 
 // TinySegmentSimple answers with a whole segment, separated by commas.
-func TinySegmentSimple(r *http.Request, client *service.Client) (Answer, error) {
+func TinySegmentSimple(r *http.Request, client front.Client) (Answer, error) {
 	s, err := segment(r, client)
 	return simple(r, client, fmt.Appendf(nil, "%d,%d,%d,%d,%d", s.CurrentID, s.LoadingID, s.MaxID, s.Delta, s.Remainder), err)
 }
 
 // tiny is a response with data or an error.
 func tiny(data any, err error) (Answer, error) {
-	p := new(service.Problem)
+	p := new(front.Problem)
 	switch {
 	case err == nil:
 		return jsonOf(http.StatusOK, tinyResponse{data, http.StatusOK, ""}), nil
-	case !errors.As(err, &p), p.Type.Meaning() == service.TooMany:
+	case !errors.As(err, &p), p.Type.Meaning() == front.TooMany:
 		return Answer{}, err
 	case ours(p):
 		return jsonOf(http.StatusOK, tinyResponse{nil, 5, "token is error"}), err
@@ -72,7 +72,7 @@ func tiny(data any, err error) (Answer, error) {
 }
 
 // simple is a bare answer, empty where tiny has an error. Its client sees no reason, so the log has it.
-func simple(r *http.Request, client *service.Client, body []byte, err error) (Answer, error) {
+func simple(r *http.Request, client front.Client, body []byte, err error) (Answer, error) {
 	if err != nil {
 		a, err := tiny(nil, err)
 		if a.Status != 0 {
@@ -85,13 +85,13 @@ func simple(r *http.Request, client *service.Client, body []byte, err error) (An
 }
 
 // admitted returns the parameters of a client whose token is right.
-func admitted(r *http.Request, client *service.Client) (url.Values, error) {
+func admitted(r *http.Request, client front.Client) (url.Values, error) {
 	query := parameters(r)
 	return query, client.Authorize(query.Get("token"))
 }
 
 // batch mints as many numbers as are asked for, or as many as may be, and separates them by commas.
-func batch(r *http.Request, client *service.Client) (string, error) {
+func batch(r *http.Request, client front.Client) (string, error) {
 	query, err := admitted(r, client)
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func batch(r *http.Request, client *service.Client) (string, error) {
 		}
 	}
 	if use.Form() != kind.Number && use.Form() != 0 {
-		return "", &service.Problem{Type: service.UnknownGenerator, Detail: fmt.Sprintf("bizType %s mints %s ids, must mint numbers", name, use.Form())}
+		return "", &front.Problem{Type: front.UnknownGenerator, Detail: fmt.Sprintf("bizType %s mints %s ids, must mint numbers", name, use.Form())}
 	}
 	if most := min(mostBatch, use.Most()); n > most {
 		client.Warn("a client of tinyid gets fewer numbers than it asks for: see limits.batch", "generator", name, "asked", n, "given", most)
@@ -132,7 +132,7 @@ func batch(r *http.Request, client *service.Client) (string, error) {
 }
 
 // segment reserves a whole segment.
-func segment(r *http.Request, client *service.Client) (tinySegment, error) {
+func segment(r *http.Request, client front.Client) (tinySegment, error) {
 	query, err := admitted(r, client)
 	if err != nil {
 		return tinySegment{}, err

@@ -16,8 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/listen"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/token"
 )
 
@@ -32,7 +31,7 @@ const (
 
 // opening is a call whose first message is awaited.
 type opening struct {
-	client  service.Client
+	client  front.Client
 	err     error
 	conn    *conn
 	began   func() // stops the clock: the first message is there
@@ -64,7 +63,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	if p, ok := peer.FromContext(ctx); ok {
 		conn, remote := of(p.Addr)
 		complete(remote)
-		o.conn, o.client = conn, s.config.Service.Client(listen.Host(remote))
+		o.conn, o.client = conn, s.config.Service.Client(front.Host(remote))
 	}
 	stranger := false
 	if s.config.Service.Guarded() {
@@ -72,7 +71,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 		probe := shown == "" && call.FullMethodName == grpc_health_v1.Health_Check_FullMethodName
 		if !probe { // a probe guesses no token
 			o.err = o.client.Authorize(token.Bearer(shown))
-			o.conn.judge(&o.client, o.err == nil)
+			o.conn.judge(o.client, o.err == nil)
 		}
 		if stranger = probe || o.err != nil; stranger {
 			limit = min(limit, strangerTime)
@@ -94,7 +93,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	return timed{context.WithValue(ctx, openingKey{}, o), waiting}, nil
 }
 
-// admit takes the memory of a call, and its place among those of strangers. It returns a [*service.Problem] if
+// admit takes the memory of a call, and its place among those of strangers. It returns a [*front.Problem] if
 // there is none.
 func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 	bytes := perStream
@@ -129,7 +128,7 @@ func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 }
 
 func overloaded(detail string) error {
-	p := service.Overloaded.Problem()
+	p := front.Overloaded.Problem(nil)
 	p.Detail = detail
 	return p
 }
@@ -182,16 +181,16 @@ func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServ
 	case err := <-ended:
 		return s.fail(err)
 	case <-s.draining:
-		return s.fail(service.Stopped.Problem())
+		return s.fail(front.Stopped.Problem(nil))
 	}
 }
 
 // enter counts a stream. No client has more than a part of all.
-func (s *Server) enter(who service.Who) (leave func(), err error) {
+func (s *Server) enter(who any) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.streams >= maxStreams || s.of[who] >= maxOfOne {
-		busy := service.RateLimited.Problem()
+		busy := front.RateLimited.Problem(nil)
 		busy.Detail = fmt.Sprintf("%d streams are open, %d of them of this client: the server may have %d, and one client %d: use Next, or another server",
 			s.streams, s.of[who], maxStreams, maxOfOne)
 		return nil, busy
@@ -208,9 +207,9 @@ func (s *Server) enter(who service.Who) (leave func(), err error) {
 	}, nil
 }
 
-// client returns the client that makes a call. A [*service.Problem] is returned unless its token is
+// client returns the client that makes a call. A [*front.Problem] is returned unless its token is
 // valid, or none is asked for.
-func (s *Server) client(ctx context.Context) (service.Client, error) {
+func (s *Server) client(ctx context.Context) (front.Client, error) {
 	o := openingOf(ctx)
 	return o.client, o.err
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/listen"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // connections is a listener whose connections know what they owe their clients.
@@ -38,7 +37,7 @@ type conn struct {
 	patience  time.Duration
 	memory    *budget.Budget
 	strangers atomic.Int64 // calls that wait for a message, of clients without a valid token
-	guesses   service.Guesses
+	guesses   front.Guesses
 	known     atomic.Bool // a valid token was shown
 
 	mu     sync.Mutex // guards what follows
@@ -130,7 +129,7 @@ func (c *conn) Close() error {
 
 // judge closes a connection that shows wrong tokens alone: or it could try any number. A proxy has calls of many clients on
 // one connection, so one wrong client must not end the calls of others.
-func (c *conn) judge(client *service.Client, valid bool) {
+func (c *conn) judge(client front.Client, valid bool) {
 	switch {
 	case c == nil:
 	case valid:
@@ -141,4 +140,4 @@ func (c *conn) judge(client *service.Client, valid bool) {
 }
 
 // complete says that the front has a call.
-func complete(remote net.Addr) { listen.Complete(remote) }
+func complete(remote net.Addr) { front.Complete(remote) }

@@ -1,5 +1,5 @@
 // Package grpcfront is the gRPC front. It translates the calls of api/snowfencev1 into calls of
-// package service, and problems into statuses with details.
+// package front, and problems into statuses with details.
 //
 // It also serves what clients of gRPC expect: reflection, and health without a token. A generator's name
 // stands for its health, and "" and the name of service Ids for that of all.

@@ -10,14 +10,14 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // health answers whether generators can mint.
 type health struct {
 	*grpchealth.Server
-	service *service.Service
-	client  func(context.Context) (service.Client, error)
+	service front.Service
+	client  func(context.Context) (front.Client, error)
 }
 
 // poll looks each second until the front drains, so that a client which watches is told of changes.
@@ -60,7 +60,7 @@ func (h *health) List(ctx context.Context, r *grpc_health_v1.HealthListRequest) 
 	h.look()
 	list, err := h.Server.List(ctx, r)
 	maps.DeleteFunc(list.GetStatuses(), func(name string, _ *grpc_health_v1.HealthCheckResponse) bool {
-		return !shows(&client, name)
+		return !shows(client, name)
 	})
 	return list, err
 }
@@ -71,14 +71,14 @@ func (h *health) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_
 	if err != nil {
 		return err
 	}
-	if !shows(&client, r.GetService()) {
+	if !shows(client, r.GetService()) {
 		return client.Admit(r.GetService())
 	}
 	return h.Server.Watch(r, stream)
 }
 
 // shows reports whether a client may see how a name stands.
-func shows(client *service.Client, name string) bool {
+func shows(client front.Client, name string) bool {
 	return ofAll(name) || client.Allows(name)
 }
 
@@ -92,7 +92,7 @@ func (h *health) look() {
 	}
 	statuses := h.service.Statuses()
 	for _, all := range []string{"", snowfencev1.Ids_ServiceDesc.ServiceName} {
-		h.SetServingStatus(all, states[service.Ready(statuses)])
+		h.SetServingStatus(all, states[front.Ready(statuses)])
 	}
 	for _, s := range statuses {
 		h.SetServingStatus(s.Name, states[s.Problem == nil])

@@ -14,8 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"snowfence.example/snowfence/api/snowfencev1"
-	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -34,11 +33,11 @@ func (s *ids) Next(ctx context.Context, r *snowfencev1.NextRequest) (*snowfencev
 		return nil, err
 	}
 	answer := new(snowfencev1.NextResponse)
-	return answer, s.mint(ctx, &client, cmp.Or(r.GetGenerator(), config.DefaultGenerator), cmp.Or(int(r.GetCount()), 1), r.GetRanges(), answer)
+	return answer, s.mint(ctx, client, cmp.Or(r.GetGenerator(), s.config.Generator), cmp.Or(int(r.GetCount()), 1), r.GetRanges(), answer)
 }
 
 // mint mints n ids into an answer, in place of what it holds.
-func (s *ids) mint(ctx context.Context, client *service.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
+func (s *ids) mint(ctx context.Context, client front.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
 	use, err := client.Use(generator)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_Stream
 	if err != nil {
 		return err
 	}
-	generator := cmp.Or(r.GetGenerator(), config.DefaultGenerator)
+	generator := cmp.Or(r.GetGenerator(), s.config.Generator)
 	use, err := client.Use(generator)
 	if err != nil {
 		return err
@@ -98,15 +97,15 @@ func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_Stream
 	chunk, total := cmp.Or(int(r.GetChunk()), min(defaultChunk, most)), r.GetTotal()
 	switch {
 	case chunk < 1 || chunk > most:
-		return service.CountOutOfRange.Field("chunk", strconv.Itoa(chunk), fmt.Sprintf("must be from 1 to %d", most))
+		return front.CountOutOfRange.Field("chunk", strconv.Itoa(chunk), fmt.Sprintf("must be from 1 to %d", most))
 	case total < 0:
-		return service.CountOutOfRange.Field("total", strconv.FormatInt(total, 10), "must be 0 or more")
+		return front.CountOutOfRange.Field("total", strconv.FormatInt(total, 10), "must be 0 or more")
 	}
 	answer := new(snowfencev1.NextResponse) // Send is done with it when it returns
 	for left := cmp.Or(total, math.MaxInt64); left > 0; left -= int64(chunk) {
 		n := int(min(int64(chunk), left))
 		began := s.config.Meter.Began()
-		err := s.mint(stream.Context(), &client, generator, n, r.GetRanges(), answer)
+		err := s.mint(stream.Context(), client, generator, n, r.GetRanges(), answer)
 		s.config.Meter.Answered(began, 1)
 		if err != nil {
 			return err

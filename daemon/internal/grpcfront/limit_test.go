@@ -23,7 +23,7 @@ import (
 
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/token"
 )
 
@@ -251,7 +251,7 @@ func TestConnectionOfWrongTokensAloneEnds(t *testing.T) {
 	if got := next(shared, "Correct-horse-battery"); got != codes.OK {
 		t.Fatal(got)
 	}
-	for i := range service.MaxGuesses - 1 {
+	for i := range front.MaxGuesses - 1 {
 		for _, c := range []*grpc.ClientConn{guessing, shared} {
 			if got := next(c, "wrong"); got != codes.Unauthenticated {
 				t.Errorf("wrong token %d: %v", i+1, got)

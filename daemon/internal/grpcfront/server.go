@@ -17,19 +17,18 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/metrics"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // Config says what the front is made of. All of it must be given.
 type Config struct {
-	Service *service.Service // what the front translates for
-	Meter   *metrics.Front   // counts calls; each message of a stream is one
-	Limits  config.Limits    // of connections and messages, without zeros
-	Memory  *budget.Budget   // for calls and answers; nil has no bounds
-	Clock   snowfence.Clock  // says when health is looked at again
+	Service   front.Service   // what the front translates for
+	Meter     front.Meter     // counts calls; each message of a stream is one
+	Limits    front.Limits    // of connections and messages, without zeros
+	Generator string          // of calls that name none
+	Memory    *budget.Budget  // for calls and answers; nil has no bounds
+	Clock     snowfence.Clock // says when health is looked at again
 }
 
 // Server is the front. Use [New] to make one. It is safe for concurrent use.
@@ -39,9 +38,9 @@ type Server struct {
 	health *health
 	calls  atomic.Int64 // under way, without streams
 
-	mu      sync.Mutex // guards what follows
-	streams int        // open
-	of      map[service.Who]int
+	mu      sync.Mutex  // guards what follows
+	streams int         // open
+	of      map[any]int // by [front.Client.Who]
 
 	drain        func()
 	draining     <-chan struct{}
@@ -59,7 +58,7 @@ const (
 
 // New returns a front that serves nothing yet.
 func New(cfg Config) *Server {
-	s := &Server{config: cfg, of: map[service.Who]int{}}
+	s := &Server{config: cfg, of: map[any]int{}}
 	s.health = &health{grpchealth.NewServer(), cfg.Service, s.client}
 	s.health.look()
 	draining, drain := context.WithCancel(context.Background())

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -28,6 +25,8 @@ import (
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
@@ -49,22 +48,9 @@ func (m *numbers) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	return errors.Join(err, ctx.Err())
 }
 
-// texts mints texts.
-type texts struct{}
-
-func (texts) Form() kind.Form { return kind.Text }
-func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
-	for range n {
-		if err := into.AppendText([]byte("T-1")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // slow is a minter that waits until it is released.
 type slow struct {
-	texts
+	fronttest.Texts
 	waits   chan struct{} // gets one from each call that waits
 	release chan struct{}
 }
@@ -77,7 +63,7 @@ func (m slow) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	}
 	select {
 	case <-m.release:
-		return m.texts.Mint(ctx, n, into)
+		return m.Texts.Mint(ctx, n, into)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -105,58 +91,30 @@ const fixtureMemory = 8 << 20
 
 func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Limits = "mem:", limits
-	c.Generators = map[string]config.Generator{"default": {}, "texts": {}, "late": {}, "slow": {}}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ring *token.Ring
-	if tokens != "" {
-		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if ring, err = token.Open(path); err != nil {
-			t.Fatal(err)
-		}
-	}
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Limits, c.Generators = limits, map[string]config.Generator{"default": {}, "texts": {}, "late": {}, "slow": {}}
+	})
 	memory := budget.New(fixtureMemory)
-	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: memory})
-	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}, late: func() {
+	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}}
+	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: memory},
+		map[string]kind.Minter{"default": f.minter, "texts": fronttest.Texts{}, "slow": f.slow})
+	f.late = func() {
 		if err := s.Serve("late", new(numbers)); err != nil {
 			t.Error(err)
 		}
-	}}
-	if err := errors.Join(s.Serve("default", f.minter), s.Serve("texts", texts{}), s.Serve("slow", f.slow)); err != nil {
-		t.Fatal(err)
 	}
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Limits: c.Limits, Memory: memory, Clock: clock})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.address = l.Addr().String()
-	ended := make(chan error, 1)
-	go func() { ended <- f.server.Serve(l) }()
-	f.conn = f.dial(t)
-	f.ids = snowfencev1.NewIdsClient(f.conn)
-	t.Cleanup(func() {
-		_ = f.conn.Close()
-		if err := f.server.Drain(context.Background()); err != nil {
-			t.Error(err)
-		}
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Generator: config.DefaultGenerator, Limits: s.Limits(), Memory: memory, Clock: clock})
+	t.Cleanup(func() { // after the server has ended
 		for began := time.Now(); memory.Used() > 0; runtime.Gosched() {
 			if time.Since(began) > time.Minute {
 				t.Fatalf("%d bytes are still taken", memory.Used())
 			}
 		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
+	f.address = fronttest.Serve(t, f.server, nil)
+	f.conn = f.dial(t)
+	f.ids = snowfencev1.NewIdsClient(f.conn)
 	return f
 }
 
@@ -316,9 +274,9 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
 	}
 	seen := 0
-	for kind := service.Type(0); kind.String() != ""; kind++ {
+	for kind := front.Type(0); kind.String() != ""; kind++ {
 		seen++
-		err := statusOf(&service.Problem{Type: kind, Detail: "detail", Field: "field", RetryAfter: 1500 * time.Millisecond})
+		err := statusOf(&front.Problem{Type: kind, Detail: "detail", Field: "field", RetryAfter: 1500 * time.Millisecond})
 		reason := strings.ToUpper(strings.ReplaceAll(kind.String(), "-", "_"))
 		code, known := want[kind.String()]
 		if got := status.Convert(err); !known || got.Code() != code || got.Message() != "detail" {
@@ -327,7 +285,7 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		if got := detailsOf(t, err); got != (details{reason, "field", 1500 * time.Millisecond}) {
 			t.Errorf("%s: %+v", kind, got)
 		}
-		if got := detailsOf(t, statusOf(&service.Problem{Type: kind})); got != (details{reason: reason}) {
+		if got := detailsOf(t, statusOf(&front.Problem{Type: kind})); got != (details{reason: reason}) {
 			t.Errorf("%s: %+v, want the reason alone", kind, got)
 		}
 	}

@@ -10,20 +10,20 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // codeOf returns what one of the service's meanings is called here.
-func codeOf(meaning service.Meaning) codes.Code {
+func codeOf(meaning front.Meaning) codes.Code {
 	return [...]codes.Code{
-		service.Invalid: codes.InvalidArgument, service.Unauthorized: codes.Unauthenticated, service.Forbidden: codes.PermissionDenied,
-		service.NotFound: codes.NotFound, service.Conflict: codes.FailedPrecondition, service.TooMany: codes.ResourceExhausted,
-		service.Unavailable: codes.Unavailable, service.Cancelled: codes.Canceled, service.Broken: codes.Internal,
+		front.Invalid: codes.InvalidArgument, front.Unauthorized: codes.Unauthenticated, front.Forbidden: codes.PermissionDenied,
+		front.NotFound: codes.NotFound, front.Conflict: codes.FailedPrecondition, front.TooMany: codes.ResourceExhausted,
+		front.Unavailable: codes.Unavailable, front.Cancelled: codes.Canceled, front.Broken: codes.Internal,
 	}[meaning]
 }
 
 // reason is a problem's type in the form of google.rpc.ErrorInfo: COUNT_OUT_OF_RANGE.
-func reason(t service.Type) string {
+func reason(t front.Type) string {
 	return strings.ToUpper(strings.ReplaceAll(t.String(), "-", "_"))
 }
 
@@ -33,19 +33,16 @@ func (s *Server) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	p := new(service.Problem)
-	if !errors.As(err, &p) {
-		if _, ok := status.FromError(err); ok {
-			return err
-		}
-		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
+	if _, ok := status.FromError(err); ok && !errors.As(err, new(*front.Problem)) {
+		return err
 	}
+	p := front.ProblemOf(err)
 	s.config.Meter.Failed(p.Type.String())
 	return statusOf(p)
 }
 
 // statusOf returns a problem as a status with its details.
-func statusOf(p *service.Problem) error {
+func statusOf(p *front.Problem) error {
 	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: reason(p.Type), Domain: "snowfence.example"}}
 	if p.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(p.RetryAfter)})

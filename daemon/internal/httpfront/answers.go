@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
@@ -186,12 +186,12 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 			return err
 		}
 	}
-	others := func(s service.Status) bool { return name != "" && s.Name != name }
+	others := func(s front.Status) bool { return name != "" && s.Name != name }
 	statuses := slices.DeleteFunc(h.Service.Statuses(), others)
 	if len(statuses) == 0 {
 		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
 	}
-	ready := service.Ready(statuses)
+	ready := front.Ready(statuses)
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
 	if h.admit(r.Request) != nil || !h.has(everybody) {
 		statuses = nil // a front for probes may be open to strangers
@@ -206,7 +206,7 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	}
 }
 
-func describe(statuses []service.Status) []generatorJSON {
+func describe(statuses []front.Status) []generatorJSON {
 	list := make([]generatorJSON, len(statuses))
 	for i, s := range statuses {
 		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, EndsSoon: s.EndsSoon}

@@ -12,9 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -26,34 +25,26 @@ type table struct {
 }
 
 func (m *table) Caps() kind.Caps {
-	held := counter.Status{Held: []counter.Range{{First: 1, Increment: 1, Count: 9}}}
-	return kind.Caps{Counter: func() counter.Status { return held }, Segments: m, Row: m.row}
+	held := kind.Counter{Held: []kind.Range{{First: 1, Increment: 1, Count: 9}}}
+	return kind.Caps{Counter: func() kind.Counter { return held }, Segments: m, Row: m.row}
 }
 
 func (*table) Step() int64 { return 10 }
-func (m *table) Segment(context.Context) (counter.Range, error) {
+func (m *table) Segment(context.Context) (kind.Range, error) {
 	m.segments.Add(1)
-	return counter.Range{First: 1, Increment: 2, Count: 10}, m.err
+	return kind.Range{First: 1, Increment: 2, Count: 10}, m.err
 }
 
-func (m *table) row(context.Context) (leafalloc.Row, error) {
-	return leafalloc.Row{Tag: "users", MaxID: 11, Step: 10, Updated: "2026-11-23 05:00:00"}, m.err
+func (m *table) row(context.Context) (kind.Row, error) {
+	return kind.Row{Tag: "users", MaxID: 11, Step: 10, Updated: "2026-11-23 05:00:00"}, m.err
 }
 
 // newTable returns a front with a generator "users" that counts in a table.
 func newTable(t *testing.T, err error) fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"users": {Kind: "segment"}}
-	c, wrong := c.Complete("segment")
-	if wrong != nil {
-		t.Fatal(wrong)
-	}
-	s := service.New(service.Config{Settings: c})
+	c := fronttest.Settings(t, func(c *config.Config) { c.Generators = map[string]config.Generator{"users": {Kind: "segment"}} })
 	m := &table{counting: counting{err: err}}
-	if err := s.Serve("users", m); err != nil {
-		t.Fatal(err)
-	}
+	s := fronttest.Service(t, service.Config{Settings: c}, map[string]kind.Minter{"users": m})
 	return fixture{Handler: newHandler(s), minter: &m.counting, segments: &m.segments}
 }
 

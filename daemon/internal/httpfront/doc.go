@@ -1,5 +1,5 @@
 // Package httpfront is the HTTP front of the service. It translates requests into
-// calls of package service and what comes back into answers. It decides nothing about ids.
+// calls of package front and what comes back into answers. It decides nothing about ids.
 // It refuses unknown hosts, web pages of other sites, and bodies that are too long.
 //
 //	POST, GET /v1/generators/{name}/ids?count=n    mint n ids, 1 if count is left out

@@ -11,18 +11,17 @@ import (
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/compat"
-	"snowfence.example/snowfence/daemon/internal/metrics"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/token"
 )
 
 // Config says what the front is made of.
 type Config struct {
 	// Service is what the front translates for.
-	Service *service.Service
+	Service front.Service
 
 	// Meter counts requests.
-	Meter *metrics.Front
+	Meter front.Meter
 
 	// Metrics answers /metrics.
 	Metrics http.Handler
@@ -30,6 +29,9 @@ type Config struct {
 	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
 	// alone, and names no generators.
 	Public, Admin bool
+
+	// Limits are those of connections and requests.
+	Limits front.Limits
 
 	// Memory is where the streams of HTTP/2 are taken from. Nil has no bounds.
 	Memory *budget.Budget
@@ -51,6 +53,7 @@ type Handler struct {
 	routes []route
 	small  sync.Pool              // of *buffer, empty, for a few ids: many requests may wait for theirs
 	large  sync.Pool              // the same for others, whose memory is taken from that of all
+	calls  sync.Pool              // of *call, empty
 	host   atomic.Pointer[string] // of the last request, if it was known
 	date   atomic.Pointer[date]   // of the last answer
 
@@ -100,6 +103,7 @@ func New(cfg Config) *Handler {
 	h.Clock = cmp.Or(h.Clock, snowfence.SystemClock())
 	h.small.New = func() any { return &buffer{text: make([]byte, 0, few)} }
 	h.large.New = func() any { return new(buffer) }
+	h.calls.New = func() any { return new(call) }
 	for _, route := range h.table() {
 		if h.has(route.audience) {
 			h.routes = append(h.routes, route)
@@ -128,15 +132,23 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	defer h.Meter.Answered(began, 1)
 	h.setShared(w)
 	l := linkOf(r)
-	c := &call{Request: r, client: h.Service.Client(l.remote), last: l.guesses.Spent()}
+	c, _ := h.calls.Get().(*call) // it holds nothing else
+	c.Request, c.client, c.last = r, h.Service.Client(l.remote), l.guesses.Spent()
+	defer h.release(c)
 	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
 		w.Header().Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
 	err := h.answer(w, c)
-	l.guesses.Note(&c.client)
+	l.guesses.Note(c.client)
 	if err != nil {
 		h.fail(w, r, err)
 	}
+}
+
+// release keeps the memory of a call for another.
+func (h *Handler) release(c *call) {
+	*c = call{}
+	h.calls.Put(c)
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *call) error {
@@ -192,7 +204,7 @@ func (h *Handler) static(contentType string, body []byte) answer {
 func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who audience) route {
 	answer := func(w http.ResponseWriter, r *call) error {
 		r.SetPathValue("key", r.value("{key...}"))
-		got, err := a(r.Request, &r.client)
+		got, err := a(r.Request, r.client)
 		if got.Status == 0 {
 			return err
 		}

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +18,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
@@ -58,57 +57,22 @@ type fixture struct {
 	segments *atomic.Int64 // that were reserved
 }
 
-// settings returns complete settings, changed by a test.
-func settings(t testing.TB, change ...func(*config.Config)) config.Config {
-	t.Helper()
-	c := config.Default()
-	c.Store = "mem:"
-	for _, f := range change {
-		f(&c)
-	}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // newHandler returns a front with every route.
 func newHandler(s *service.Service, change ...func(*Config)) *Handler {
-	c := Config{Service: s, Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Public: true, Admin: true}
+	c := Config{Service: s, Limits: s.Limits(), Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Public: true, Admin: true}
 	for _, f := range change {
 		f(&c)
 	}
 	return New(c)
 }
 
-// ring is the one token that clients must show, or none for "".
-func ring(t testing.TB, text string) *token.Ring {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	path := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r, err := token.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // newFixture returns a front whose generator serves already. A test may change
 // the settings before.
 func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixture {
 	t.Helper()
-	settings := settings(t, change...)
-	s := service.New(service.Config{Settings: settings, Tokens: ring(t, token)})
 	f := fixture{minter: new(counting)}
-	if err := s.Serve("default", f.minter); err != nil {
-		t.Fatal(err)
-	}
+	settings := fronttest.Settings(t, change...)
+	s := fronttest.Service(t, service.Config{Settings: settings, Tokens: fronttest.Ring(t, token)}, map[string]kind.Minter{"default": f.minter})
 	scrape := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		_, _ = io.WriteString(w, "snowfence_ids_total 0\n")

@@ -8,6 +8,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -40,22 +41,14 @@ func (dashed) Read(text string) (string, error) {
 // which shows the ids of the first. They are starting or serving.
 func newOpaque(t *testing.T, serving bool) fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store = "mem:"
-	c.Generators = map[string]config.Generator{"default": {}, "users": {Kind: "segment"}, "public": {Kind: "opaque"}}
-	c, err := c.Complete("opaque", "segment")
-	if err != nil {
-		t.Fatal(err)
+	c := fronttest.Settings(t, func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "users": {Kind: "segment"}, "public": {Kind: "opaque"}}
+	})
+	minters := map[string]kind.Minter{"default": new(counting), "users": new(counting), "public": dashed{}}
+	if !serving {
+		minters = nil
 	}
-	s := service.New(service.Config{Settings: c})
-	for name, m := range map[string]kind.Minter{"default": new(counting), "users": new(counting), "public": dashed{}} {
-		if !serving {
-			continue
-		}
-		if err := s.Serve(name, m); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s := fronttest.Service(t, service.Config{Settings: c}, minters)
 	return fixture{Handler: newHandler(s)}
 }
 

@@ -18,6 +18,8 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	words "snowfence.example/snowfence/daemon/token"
 )
@@ -66,7 +68,7 @@ func TestEveryProblemTypeIsDocumentedAndNothingElse(t *testing.T) {
 	for _, value := range document(t).Components.Schemas["Problem"].Value.Properties["type"].Value.Enum {
 		documented = append(documented, value.(string))
 	}
-	for problem := service.Type(0); problem.String() != ""; problem++ {
+	for problem := front.Type(0); problem.String() != ""; problem++ {
 		known = append(known, typePrefix+problem.String())
 	}
 	known = append(
@@ -107,8 +109,8 @@ func (stopped) Monotonic() time.Duration { return 0 }
 // newLimited returns a front whose client has asked for as much already as it may.
 func newLimited(t *testing.T, text string) fixture {
 	t.Helper()
-	settings := settings(t, func(c *config.Config) { c.Limits.Batch, c.Limits.AddressRate = 1, 1 })
-	s := service.New(service.Config{Settings: settings, Tokens: ring(t, text), Clock: stopped{snowfence.SystemClock()}})
+	settings := fronttest.Settings(t, func(c *config.Config) { c.Limits.Batch, c.Limits.AddressRate = 1, 1 })
+	s := service.New(service.Config{Settings: settings, Tokens: fronttest.Ring(t, text), Clock: stopped{snowfence.SystemClock()}})
 	f := fixture{Handler: newHandler(s)}
 	f.do(request("GET", "/v1/decode/1"))
 	return f
@@ -133,7 +135,7 @@ func probes(t *testing.T) map[string][]probe {
 		f.minter.err, f.minter.ready = err, err
 		return f
 	}
-	starting := fixture{Handler: newHandler(service.New(service.Config{Settings: settings(t)}))}
+	starting := fixture{Handler: newHandler(service.New(service.Config{Settings: fronttest.Settings(t)}))}
 	large := func(method, target string) *http.Request {
 		r := request(method, target)
 		r.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))

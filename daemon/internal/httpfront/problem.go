@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // typePrefix makes a type's name the URI that RFC 9457 asks for: a tag (RFC
@@ -46,21 +46,21 @@ type problem struct {
 func (p *problem) Error() string { return p.Type + ": " + p.Detail }
 
 // statusOf returns what one of the service's meanings is called here.
-func statusOf(meaning service.Meaning) int {
+func statusOf(meaning front.Meaning) int {
 	switch meaning {
-	case service.Invalid:
+	case front.Invalid:
 		return http.StatusBadRequest
-	case service.Unauthorized:
+	case front.Unauthorized:
 		return http.StatusUnauthorized
-	case service.Forbidden:
+	case front.Forbidden:
 		return http.StatusForbidden
-	case service.TooMany:
+	case front.TooMany:
 		return http.StatusTooManyRequests
-	case service.NotFound:
+	case front.NotFound:
 		return http.StatusNotFound
-	case service.Conflict:
+	case front.Conflict:
 		return http.StatusConflict
-	case service.Unavailable, service.Cancelled:
+	case front.Unavailable, front.Cancelled:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
@@ -71,10 +71,7 @@ func asProblem(err error) *problem {
 	if own, ok := errors.AsType[*problem](err); ok {
 		return own
 	}
-	var p *service.Problem
-	if !errors.As(err, &p) {
-		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
-	}
+	p := front.ProblemOf(err)
 	return &problem{
 		Type:   typePrefix + p.Type.String(),
 		Title:  p.Type.Title(),

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // admit returns a problem unless the request may be answered: it names a known host, was not
@@ -104,7 +104,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	}
 	form, most := r.route.takesForm() && isForm(r.Request), int64(emptyBody)
 	if form {
-		most = int64(h.Service.Limits().Body)
+		most = int64(h.Limits.Body)
 	}
 	tooLarge := &problem{
 		Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
@@ -119,7 +119,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	case r.ContentLength > most:
 		refused = tooLarge
 	case h.Memory.Take(int(most)) != nil:
-		refused = service.Overloaded.Problem()
+		refused = front.Overloaded.Problem(nil)
 	}
 	if refused != nil {
 		return refused
@@ -130,7 +130,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return tooLarge
 	case err != nil:
-		return &service.Problem{Type: service.RequestCancelled, Detail: "the request's body broke off"}
+		return &front.Problem{Type: front.RequestCancelled, Detail: "the request's body broke off"}
 	}
 	if !r.last {
 		w.Header().Del(connection)

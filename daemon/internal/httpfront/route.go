@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // route is one address and what answers it.
@@ -43,7 +43,7 @@ const (
 // call is a request that is answered.
 type call struct {
 	*http.Request
-	client service.Client
+	client front.Client
 	last   bool // of its connection
 
 	route *route

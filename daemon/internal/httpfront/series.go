@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // reservationJSON is a number of a series in an answer.
@@ -33,7 +33,7 @@ func (h *Handler) reservations(w http.ResponseWriter, r *call) error {
 
 // reserve answers with a number that the client is to confirm or to void.
 func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
-	query, use, err := h.seriesQuery(r, "tenant", "timeout")
+	query, of, err := h.seriesQuery(r, "tenant", "timeout")
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 			return invalidQuery("timeout", text, "must be a duration above 0 such as 30s or 10m")
 		}
 	}
-	got, err := use.Reserve(r.Context(), query.Get("tenant"), timeout)
+	got, err := of.Reserve(r.Context(), query.Get("tenant"), timeout)
 	if err != nil {
 		return err
 	}
@@ -54,46 +54,44 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 
 // confirm ends a reservation whose document exists.
 func (h *Handler) confirm(w http.ResponseWriter, r *call) error {
-	query, use, err := h.seriesQuery(r, "tenant", "token")
+	query, of, err := h.seriesQuery(r, "tenant", "token")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, use, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token")})
+	return h.end(w, r, reservationJSON{State: "confirmed"}, of, func(number int64) error {
+		return of.Confirm(r.Context(), query.Get("tenant"), number, query.Get("token"))
+	})
 }
 
 // void ends a reservation whose document will never exist.
 func (h *Handler) void(w http.ResponseWriter, r *call) error {
-	query, use, err := h.seriesQuery(r, "tenant", "token", "reason")
+	query, of, err := h.seriesQuery(r, "tenant", "token", "reason")
 	if err != nil {
 		return err
 	}
-	return h.end(w, r, use, service.Ending{Tenant: query.Get("tenant"), Token: query.Get("token"), Void: true, Reason: query.Get("reason")})
+	return h.end(w, r, reservationJSON{State: "void", Reason: query.Get("reason")}, of, func(number int64) error {
+		return of.Void(r.Context(), query.Get("tenant"), number, query.Get("token"), query.Get("reason"))
+	})
 }
 
-func (h *Handler) end(w http.ResponseWriter, r *call, use service.Use, e service.Ending) (err error) {
+// end ends the reservation of the number in the path.
+func (h *Handler) end(w http.ResponseWriter, r *call, answer reservationJSON, of kind.Series, verb func(number int64) error) error {
 	text := r.value("{number}")
-	if e.Number, err = strconv.ParseInt(text, 10, 64); err != nil || e.Number < 0 {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	id, err := use.End(r.Context(), e)
-	if err != nil {
+	if err := verb(number); err != nil {
 		return err
 	}
-	state := "confirmed"
-	if e.Void {
-		state = "void"
-	}
-	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: id, State: state, Reason: e.Reason})
+	answer.Number, answer.ID = strconv.FormatInt(number, 10), of.Text(number)
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, answer)
 }
 
 // audit answers with every number of a series. It is written as it is read: when the database fails
 // in the middle, the connection breaks, and no client can take what it has for the whole.
 func (h *Handler) audit(w http.ResponseWriter, r *call) error {
-	query, use, err := h.seriesQuery(r, "tenant")
-	if err != nil {
-		return err
-	}
-	entries, text, err := use.Audit(r.Context(), query.Get("tenant"))
+	query, of, err := h.seriesQuery(r, "tenant")
 	if err != nil {
 		return err
 	}
@@ -102,14 +100,14 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 		return nil // the table is not read for it
 	}
 	begin := `{"reservations":[`
-	for e, err := range entries {
+	for e, err := range of.Audit(r.Context(), query.Get("tenant")) {
 		switch {
 		case err != nil && begin[0] == '{':
 			return err
 		case err != nil:
 			panic(http.ErrAbortHandler) //nolint:forbidigo // the only way of net/http to break the connection
 		}
-		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: text(e.Number), State: string(e.State), Reason: e.Reason}
+		entry := reservationJSON{Number: strconv.FormatInt(e.Number, 10), ID: of.Text(e.Number), State: e.State, Reason: e.Reason}
 		if !e.Changed.IsZero() {
 			entry.Changed = &e.Changed
 		}
@@ -132,16 +130,20 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 }
 
 // seriesQuery reads the parameters, looks whether JSON is taken as an answer, and finds the series.
-func (h *Handler) seriesQuery(r *call, known ...string) (url.Values, service.Use, error) {
+func (h *Handler) seriesQuery(r *call, known ...string) (url.Values, kind.Series, error) {
 	query, err := parameters(r.Request, known...)
-	if err == nil {
-		_, err = negotiate(r.Request, typeJSON)
-	}
 	if err != nil {
-		return nil, service.Use{}, err
+		return nil, nil, err
+	}
+	if _, err := negotiate(r.Request, typeJSON); err != nil {
+		return nil, nil, err
 	}
 	use, err := r.client.Use(r.value("{name}"))
-	return query, use, err
+	if err != nil {
+		return nil, nil, err
+	}
+	of, err := use.Series()
+	return query, of, err
 }
 
 func invalidQuery(field, value, limit string) error {

@@ -13,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -25,9 +26,9 @@ func (oneNumber) Form() kind.Form                              { return kind.Tex
 func (s oneNumber) Caps() kind.Caps                            { return kind.Caps{Series: s} }
 func (oneNumber) Mint(context.Context, int, *kind.Batch) error { return errors.ErrUnsupported }
 func (oneNumber) Text(number int64) string                     { return fmt.Sprint("INV-", number) }
-func (oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
+func (oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
 	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC).Add(timeout)
-	return series.Reservation{Number: 1, Text: "INV-1", Token: "t" + tenant, Until: until}, nil
+	return kind.Reservation{Number: 1, Text: "INV-1", Token: "t" + tenant, Until: until}, nil
 }
 
 func (oneNumber) Confirm(_ context.Context, _ string, _ int64, token string) error {
@@ -44,16 +45,16 @@ func (s oneNumber) Void(ctx context.Context, tenant string, number int64, token,
 	return s.Confirm(ctx, tenant, number, token)
 }
 
-func (s oneNumber) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
-	return func(yield func(series.Entry, error) bool) {
+func (s oneNumber) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) {
 		at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 		for n := range int64(2) {
-			if !yield(series.Entry{Number: n + 1, State: series.Void, Reason: "spoilt", Changed: at}, nil) {
+			if !yield(kind.Entry{Number: n + 1, State: "void", Reason: "spoilt", Changed: at}, nil) {
 				return
 			}
 		}
 		if s.broken != nil {
-			yield(series.Entry{}, s.broken)
+			yield(kind.Entry{}, s.broken)
 		}
 	}
 }
@@ -64,7 +65,7 @@ func newSeries(t *testing.T) fixture { return newSeriesOf(t, oneNumber{}) }
 func newSeriesOf(t *testing.T, of kind.Minter) fixture {
 	t.Helper()
 	f := fixture{}
-	s := service.New(service.Config{Settings: settings(t)})
+	s := service.New(service.Config{Settings: fronttest.Settings(t)})
 	if err := s.Serve("default", of); err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +130,8 @@ type fullSeries struct{ oneNumber }
 
 func (s fullSeries) Caps() kind.Caps { return kind.Caps{Series: s} }
 
-func (fullSeries) Reserve(context.Context, string, time.Duration) (series.Reservation, error) {
-	return series.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
+func (fullSeries) Reserve(context.Context, string, time.Duration) (kind.Reservation, error) {
+	return kind.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
 }
 
 func (fullSeries) Confirm(context.Context, string, int64, string) error {
@@ -141,8 +142,8 @@ func (s fullSeries) Void(ctx context.Context, tenant string, number int64, token
 	return s.Confirm(ctx, tenant, number, token)
 }
 
-func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[series.Entry, error] {
-	return func(yield func(series.Entry, error) bool) { yield(series.Entry{}, s.Confirm(ctx, "", 1, "")) }
+func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) { yield(kind.Entry{}, s.Confirm(ctx, "", 1, "")) }
 }
 
 // emptySeries is a series that has not begun.
@@ -150,6 +151,6 @@ type emptySeries struct{ oneNumber }
 
 func (s emptySeries) Caps() kind.Caps { return kind.Caps{Series: s} }
 
-func (emptySeries) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
-	return func(func(series.Entry, error) bool) {}
+func (emptySeries) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
+	return func(func(kind.Entry, error) bool) {}
 }

@@ -10,8 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/listen"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // grace is how long a connection without a request may go on once the server drains. Its request may be
@@ -29,7 +28,7 @@ type Server struct {
 
 // NewServer returns a server with the limits that every connection is held
 // to. What the server itself has to say goes to the logger.
-func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) *Server {
+func NewServer(handler http.Handler, limits front.Limits, logger *slog.Logger) *Server {
 	s := &Server{fresh: map[net.Conn]bool{}}
 	s.http = http.Server{
 		Handler:           handler,
@@ -52,7 +51,7 @@ func NewServer(handler http.Handler, limits config.Limits, logger *slog.Logger) 
 // track notes the connections that have sent nothing. The library waits five seconds for them when it shuts down.
 func (s *Server) track(c net.Conn, state http.ConnState) {
 	if state == http.StateIdle { // every request is answered
-		listen.Complete(c.RemoteAddr())
+		front.Complete(c.RemoteAddr())
 	}
 	if state != http.StateNew && s.waiting.Load() == 0 {
 		return // as in most requests: this one was counted when it was new

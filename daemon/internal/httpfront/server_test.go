@@ -16,11 +16,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 )
 
 // dial starts a server with limits and connects to it.
-func dial(t *testing.T, limits config.Limits) net.Conn {
+func dial(t *testing.T, limits front.Limits) net.Conn {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,7 +50,7 @@ func dial(t *testing.T, limits config.Limits) net.Conn {
 }
 
 func TestHeaderBeyondItsLimitIsRefused(t *testing.T) {
-	limits := config.Default().Limits
+	limits := fronttest.Limits(t)
 	c := dial(t, limits)
 	// The server of the standard library allows 4 KiB on top.
 	if _, err := fmt.Fprintf(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", limits.Header+4096)); err != nil {
@@ -66,7 +67,7 @@ func TestHeaderBeyondItsLimitIsRefused(t *testing.T) {
 }
 
 func TestClientThatNeverEndsItsRequestIsCutOff(t *testing.T) {
-	limits := config.Default().Limits
+	limits := fronttest.Limits(t)
 	limits.ReadTimeout = 20 * time.Millisecond
 	c := dial(t, limits)
 	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost:"); err != nil {
@@ -78,7 +79,7 @@ func TestClientThatNeverEndsItsRequestIsCutOff(t *testing.T) {
 }
 
 func TestConnectionThatIsIdleIsClosed(t *testing.T) {
-	limits := config.Default().Limits
+	limits := fronttest.Limits(t)
 	limits.IdleTimeout = 20 * time.Millisecond
 	c := dial(t, limits)
 	if _, err := io.WriteString(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -114,7 +115,7 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
 func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := NewServer(newFixture(t, ""), config.Default().Limits, slog.New(slog.DiscardHandler))
+		server := NewServer(newFixture(t, ""), fronttest.Limits(t), slog.New(slog.DiscardHandler))
 		l := &pipes{make(chan net.Conn), make(chan struct{})}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
@@ -140,7 +141,7 @@ func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
 // TestBodyThatNoRequestTakesIsNotWaitedFor sends headers that announce a body, and no body. The server has ten minutes
 // to read one.
 func TestBodyThatNoRequestTakesIsNotWaitedFor(t *testing.T) {
-	limits := config.Default().Limits
+	limits := fronttest.Limits(t)
 	limits.ReadTimeout = 10 * time.Minute
 	for head, want := range map[string]int{
 		"GET /livez HTTP/1.1\r\nContent-Length: 65400":                                      http.StatusRequestEntityTooLarge,
@@ -167,7 +168,7 @@ func TestBodyThatNoRequestTakesIsNotWaitedFor(t *testing.T) {
 
 func TestConnectionThatShowedWrongTokensIsClosed(t *testing.T) {
 	server := httptest.NewUnstartedServer(newFixture(t, "Correct-horse-battery"))
-	server.Config = &NewServer(server.Config.Handler, config.Default().Limits, slog.New(slog.DiscardHandler)).http
+	server.Config = &NewServer(server.Config.Handler, fronttest.Limits(t), slog.New(slog.DiscardHandler)).http
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 const (
@@ -33,7 +33,7 @@ type link struct {
 	net.Conn
 
 	remote  netip.Addr // from where it came; zero for a listener without addresses
-	guesses service.Guesses
+	guesses front.Guesses
 	refused atomic.Int32 // requests that are being refused for want of memory
 }
 
@@ -42,11 +42,7 @@ type linkKey struct{}
 
 // note adds the link to the context of a connection's requests.
 func note(ctx context.Context, c net.Conn) context.Context {
-	l := &link{Conn: c}
-	if from, err := netip.ParseAddrPort(c.RemoteAddr().String()); err == nil {
-		l.remote = from.Addr()
-	}
-	return context.WithValue(ctx, linkKey{}, l)
+	return context.WithValue(ctx, linkKey{}, &link{Conn: c, remote: front.Host(c.RemoteAddr())})
 }
 
 // linkOf returns the link of a request's connection. It is one of no connection for a request without, in tests.
@@ -86,7 +82,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request) {
 	began := h.Meter.Began()
 	defer h.Meter.Answered(began, 1)
-	p := asProblem(service.Overloaded.Problem())
+	p := asProblem(front.Overloaded.Problem(nil))
 	h.count(p)
 	l := linkOf(r)
 	defer l.refused.Add(-1)

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 )
 
 // unread is a client of HTTP/2 that takes no byte of an answer's body until it says so.
@@ -34,7 +34,7 @@ type unread struct {
 func dialUnread(t *testing.T, f fixture) (*unread, net.Conn) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(f)
-	server.Config = &NewServer(f, config.Default().Limits, slog.New(slog.DiscardHandler)).http
+	server.Config = &NewServer(f, fronttest.Limits(t), slog.New(slog.DiscardHandler)).http
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)

@@ -2,7 +2,6 @@ package listen
 
 import (
 	"errors"
-	"net"
 	"os"
 	"sync"
 	"syscall"
@@ -241,14 +240,3 @@ func (b *Behind) Close() error {
 
 // Abort closes the connection at once.
 func (b *Behind) Abort() error { return b.conn.Close() }
-
-// Unread is [Behind.Unread] of a connection, with TLS or without. It is 0 for one that keeps nothing.
-func Unread(c net.Conn) int {
-	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = secure.NetConn()
-	}
-	if b, ok := c.(*Behind); ok {
-		return b.Unread()
-	}
-	return 0
-}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 const (
@@ -56,14 +57,14 @@ func (c *Counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// complete gives back what was taken for requests that the front has now.
-func (c *Counted) complete() {
+// Complete gives back what was taken for requests that the front has now.
+func (c *Counted) Complete() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forget()
 }
 
-// forget is complete with the lock.
+// forget is Complete with the lock.
 func (c *Counted) forget() {
 	c.memory.Give(c.taken)
 	c.came, c.taken, c.since = 0, 0, time.Time{}
@@ -78,18 +79,5 @@ func (c *Counted) Close() error {
 	return c.conn.Close()
 }
 
-// Address is the address of the other end of a connection, and the connection.
-type Address struct {
-	net.Addr
-	Conn *Counted
-}
-
-// RemoteAddr is the address of the client, an [Address].
-func (c *Counted) RemoteAddr() net.Addr { return Address{c.conn.RemoteAddr(), c} }
-
-// Complete says that a front has a request of a connection, and answers for its memory from here on.
-func Complete(remote net.Addr) {
-	if of, ok := remote.(Address); ok {
-		of.Conn.complete()
-	}
-}
+// RemoteAddr is the address of the client, a [front.Address].
+func (c *Counted) RemoteAddr() net.Addr { return front.Address{Addr: c.conn.RemoteAddr(), Conn: c} }

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // Room is the room for connections that fronts share. Use [NewRoom] to make one. It is safe for concurrent use.
@@ -75,7 +75,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		address, meter := service.Neighbours(Remote(c)), l.front.Meter
+		address, meter := front.Neighbours(front.Host(c.RemoteAddr())), l.front.Meter
 		if limit := l.front.Room.enter(address, l.cost); limit != "" {
 			meter.Refused(limit)
 			_ = c.Close() // nothing was read or written
@@ -129,21 +129,6 @@ func (c *conn) CloseWrite() error {
 		return half.CloseWrite()
 	}
 	return errors.ErrUnsupported
-}
-
-// Remote returns the address of a connection's other end, without a zone; the zero address if it
-// has none.
-func Remote(c net.Conn) netip.Addr { return Host(c.RemoteAddr()) }
-
-// Host is [Remote] of an address alone.
-func Host(remote net.Addr) netip.Addr {
-	if of, ok := remote.(Address); ok {
-		remote = of.Addr
-	}
-	if tcp, ok := remote.(*net.TCPAddr); ok {
-		return tcp.AddrPort().Addr().Unmap().WithZone("")
-	}
-	return netip.Addr{}
 }
 
 type uncounted struct{}

@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // accepted connects to a front, and returns both ends.
@@ -90,7 +91,7 @@ func TestRequestsThatAreNotCompleteTakeFromTheMemory(t *testing.T) {
 		if err := send(9 << 10); err != nil || memory.Used() == 0 {
 			t.Errorf("%v, %d bytes are taken", err, memory.Used())
 		}
-		Complete(server.RemoteAddr())
+		front.Complete(server.RemoteAddr())
 		if memory.Used() != 0 {
 			t.Errorf("%d bytes are taken for requests that are complete", memory.Used())
 		}
@@ -102,7 +103,7 @@ func TestRequestsThatAreNotCompleteTakeFromTheMemory(t *testing.T) {
 	if memory.Used() != 0 {
 		t.Errorf("%d bytes are taken for a connection that is closed", memory.Used())
 	}
-	if got := Remote(server); !got.IsLoopback() {
+	if got := front.Host(server.RemoteAddr()); !got.IsLoopback() {
 		t.Errorf("the client's address is %s", got)
 	}
 }

@@ -13,7 +13,10 @@ func TestAgentsAreCountedOneByOneUpToALimit(t *testing.T) {
 	front := NewFront("thrift", func() time.Duration { return 0 })
 	for round := range 2 {
 		for i := range maxAgents + 50 {
-			front.Agent(fmt.Sprintf("agent-%d", i)).Add(float64(round + 1))
+			count := front.Agent(fmt.Sprintf("agent-%d", i))
+			for range round + 1 {
+				count()
+			}
 		}
 	}
 	registry, err := NewRegistry("v0")

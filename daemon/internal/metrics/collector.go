@@ -10,28 +10,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	numbers "snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/daemon/internal/service"
-	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // figure is one number of a generator's status.
 type figure struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	read func(service.Status) (value float64, known bool)
+	read func(front.Status) (value float64, known bool)
 }
 
 // collector reads the service's status at each scrape.
 type collector struct {
-	service  *service.Service
+	service  front.Service
 	figures  []figure
 	requests *prometheus.Desc
 	info     *prometheus.Desc
 }
 
 // NewCollector returns a collector of all that the service counts, and of its leases.
-func NewCollector(s *service.Service) prometheus.Collector {
+func NewCollector(s front.Service) prometheus.Collector {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("snowfence_"+name, help, append([]string{"generator"}, labels...), nil)
@@ -41,67 +40,67 @@ func NewCollector(s *service.Service) prometheus.Collector {
 		requests: desc("requests_total", "Requests for ids, by result: ok, or the type of the problem.", "result"),
 		info:     desc("lease_info", "Always 1: the worker id that the generator holds.", "namespace", "worker", "layout"),
 	}
-	add := func(kind prometheus.ValueType, name, help string, read func(service.Status) (float64, bool)) {
+	add := func(kind prometheus.ValueType, name, help string, read func(front.Status) (float64, bool)) {
 		c.figures = append(c.figures, figure{desc(name, help), kind, read})
 	}
 	add(gauge, "store_failing_seconds", "For how long the generator's store has not answered, or has taken no writes; 0 while it does its part.", failingFor)
-	lease := func(kind prometheus.ValueType, name, help string, read func(*fence.Status) float64) {
-		add(kind, name, help, func(s service.Status) (float64, bool) {
+	lease := func(kind prometheus.ValueType, name, help string, read func(*kind.Lease) float64) {
+		add(kind, name, help, func(s front.Status) (float64, bool) {
 			if s.Lease == nil {
 				return 0, false
 			}
 			return read(s.Lease), true
 		})
 	}
-	add(counter, "ids_total", "Ids minted.", func(s service.Status) (float64, bool) { return float64(s.IDs), true })
-	add(gauge, "generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0.", func(s service.Status) (float64, bool) {
+	add(counter, "ids_total", "Ids minted.", func(s front.Status) (float64, bool) { return float64(s.IDs), true })
+	add(gauge, "generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0.", func(s front.Status) (float64, bool) {
 		if s.Problem == nil {
 			return 1, true
 		}
 		return 0, true
 	})
-	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s service.Status) (float64, bool) {
+	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s front.Status) (float64, bool) {
 		return float64(s.Ends.Unix()), !s.Ends.IsZero()
 	})
-	add(gauge, "clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did.", func(s service.Status) (float64, bool) {
+	add(gauge, "clock_offset_seconds", "How far the clock was ahead of its reference when a claim last compared them; absent if none did.", func(s front.Status) (float64, bool) {
 		if s.Lease == nil || !s.Lease.ClockCompared {
 			return 0, false
 		}
 		return s.Lease.ClockOffset.Seconds(), true
 	})
-	lease(gauge, "lease_remaining_seconds", "How long ids can be minted if the store does not answer any more.", func(l *fence.Status) float64 { return l.Left.Seconds() })
-	lease(gauge, "lease_window_seconds", "The window, of which lease_remaining_seconds is a part.", func(l *fence.Status) float64 { return l.Window.Seconds() })
-	lease(gauge, "lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(l *fence.Status) float64 { return float64(term(l)) })
-	lease(counter, "lease_losses_total", "Terms that ended against the generator's will.", func(l *fence.Status) float64 { return float64(l.Losses) })
-	lease(counter, "lease_outages_total", "Times at which ids stopped for longer than a call waits.", func(l *fence.Status) float64 { return float64(l.Outages) })
-	lease(counter, "lease_windows_ended_total", "Times at which a window ended before the store had acknowledged the next, however short.", func(l *fence.Status) float64 { return float64(l.WindowsEnded) })
-	lease(counter, "lease_extensions_total", "Extensions of the present term; each term begins at 0.", func(l *fence.Status) float64 { return float64(l.Extensions) })
-	lease(gauge, "drift_seconds", "How far ids are stamped ahead of the clock; negative when behind it.", func(l *fence.Status) float64 { return l.Generator.Drift.Seconds() })
-	lease(gauge, "clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(l *fence.Status) float64 { return l.Generator.Behind.Seconds() })
-	lease(counter, "waits_total", "Requests of the present term that had to wait for a tick or the clock; each term begins at 0.", func(l *fence.Status) float64 { return float64(l.Generator.Waits) })
-	lease(gauge, "horizon_seconds", "How long the layout's time bits last.", func(l *fence.Status) float64 { return l.HorizonIn.Seconds() })
-	counted := func(kind prometheus.ValueType, name, help string, read func(*numbers.Status) (float64, bool)) {
-		add(kind, name, help, func(s service.Status) (float64, bool) {
+	lease(gauge, "lease_remaining_seconds", "How long ids can be minted if the store does not answer any more.", func(l *kind.Lease) float64 { return l.Left.Seconds() })
+	lease(gauge, "lease_window_seconds", "The window, of which lease_remaining_seconds is a part.", func(l *kind.Lease) float64 { return l.Window.Seconds() })
+	lease(gauge, "lease_term", "How many times the worker id has been claimed; 0 without a lease.", func(l *kind.Lease) float64 { return float64(term(l)) })
+	lease(counter, "lease_losses_total", "Terms that ended against the generator's will.", func(l *kind.Lease) float64 { return float64(l.Losses) })
+	lease(counter, "lease_outages_total", "Times at which ids stopped for longer than a call waits.", func(l *kind.Lease) float64 { return float64(l.Outages) })
+	lease(counter, "lease_windows_ended_total", "Times at which a window ended before the store had acknowledged the next, however short.", func(l *kind.Lease) float64 { return float64(l.WindowsEnded) })
+	lease(counter, "lease_extensions_total", "Extensions of the present term; each term begins at 0.", func(l *kind.Lease) float64 { return float64(l.Extensions) })
+	lease(gauge, "drift_seconds", "How far ids are stamped ahead of the clock; negative when behind it.", func(l *kind.Lease) float64 { return l.Generator.Drift.Seconds() })
+	lease(gauge, "clock_behind_seconds", "How far the wall clock is behind the generator's time.", func(l *kind.Lease) float64 { return l.Generator.Behind.Seconds() })
+	lease(counter, "waits_total", "Requests of the present term that had to wait for a tick or the clock; each term begins at 0.", func(l *kind.Lease) float64 { return float64(l.Generator.Waits) })
+	lease(gauge, "horizon_seconds", "How long the layout's time bits last.", func(l *kind.Lease) float64 { return l.HorizonIn.Seconds() })
+	counted := func(kind prometheus.ValueType, name, help string, read func(*kind.Counter) (float64, bool)) {
+		add(kind, name, help, func(s front.Status) (float64, bool) {
 			if s.Counter == nil {
 				return 0, false
 			}
 			return read(s.Counter)
 		})
 	}
-	counted(gauge, "counter_next", "The number that is reserved next, as this process knows; absent where another system's table has it.", func(c *numbers.Status) (float64, bool) { return float64(c.Next), c.Limit > 0 })
-	counted(gauge, "counter_left", "Numbers that are left up to the counter's limit; absent where another system's table has it.", func(c *numbers.Status) (float64, bool) { return float64(c.Left), c.Limit > 0 })
-	counted(gauge, "counter_waiting", "Calls that wait for numbers.", func(c *numbers.Status) (float64, bool) { return float64(c.Waiting), true })
-	counted(gauge, "counter_runs_out_timestamp_seconds", "When no number is left, at the average rate since the counter was created; absent if that is not known.", func(c *numbers.Status) (float64, bool) {
+	counted(gauge, "counter_next", "The number that is reserved next, as this process knows; absent where another system's table has it.", func(c *kind.Counter) (float64, bool) { return float64(c.Next), c.Limit > 0 })
+	counted(gauge, "counter_left", "Numbers that are left up to the counter's limit; absent where another system's table has it.", func(c *kind.Counter) (float64, bool) { return float64(c.Left), c.Limit > 0 })
+	counted(gauge, "counter_waiting", "Calls that wait for numbers.", func(c *kind.Counter) (float64, bool) { return float64(c.Waiting), true })
+	counted(gauge, "counter_runs_out_timestamp_seconds", "When no number is left, at the average rate since the counter was created; absent if that is not known.", func(c *kind.Counter) (float64, bool) {
 		return float64(c.RunsOut.Unix()), !c.RunsOut.IsZero()
 	})
 	return c
 }
 
 // failingFor is for how long a generator's store has failed. A generator without a store has no such time.
-func failingFor(s service.Status) (seconds float64, ok bool) {
+func failingFor(s front.Status) (seconds float64, ok bool) {
 	switch {
 	case s.Lease != nil:
-		return s.Lease.Store.FailingFor.Seconds(), true
+		return s.Lease.FailingFor.Seconds(), true
 	case s.Counter != nil:
 		return s.Counter.FailingFor.Seconds(), true
 	}
@@ -110,7 +109,7 @@ func failingFor(s service.Status) (seconds float64, ok bool) {
 
 // term is the term of a lease that has not ended, or 0: the worker id of one
 // that has may be another's by now.
-func term(lease *fence.Status) int64 {
+func term(lease *kind.Lease) int64 {
 	if lease.Left <= 0 {
 		return 0
 	}

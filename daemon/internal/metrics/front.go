@@ -58,8 +58,8 @@ func (f *Front) Answered(began time.Duration, requests int) (now time.Duration) 
 // Failed counts a request that was answered with a problem, by the name of its type.
 func (f *Front) Failed(problem string) { f.problems.WithLabelValues(problem).Inc() }
 
-// Agent returns what counts the ids of clients that call themselves so. A client keeps it.
-func (f *Front) Agent(name string) prometheus.Counter { return f.agents.of(name) }
+// Agent returns a function that counts an id of clients that call themselves so. A client keeps it.
+func (f *Front) Agent(name string) (count func()) { return f.agents.of(name).Inc }
 
 // Opened counts a connection that is now open, and Closed one that no longer is.
 func (f *Front) Opened() { f.open.Inc() }

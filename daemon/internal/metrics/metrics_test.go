@@ -14,18 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
 // leased is a minter with a lease that a test makes up.
-type leased struct{ status fence.Status }
+type leased struct{ status kind.Lease }
 
 func (leased) Form() kind.Form { return kind.Number }
 
@@ -35,7 +33,7 @@ func (leased) Mint(_ context.Context, n int, into *kind.Batch) error {
 }
 
 func (l leased) Caps() kind.Caps {
-	return kind.Caps{Lease: func() fence.Status { return l.status }}
+	return kind.Caps{Lease: func() kind.Lease { return l.status }}
 }
 
 // scrape returns what a scrape of the handler shows.
@@ -107,12 +105,12 @@ func wantLines(t *testing.T, body string, lines ...string) {
 // counted is a minter whose ids a store counts.
 type counted struct {
 	kind.Minter
-	status counter.Status
+	status kind.Counter
 }
 
 func (c counted) Form() kind.Form { return kind.Number }
 func (c counted) Caps() kind.Caps {
-	return kind.Caps{Counter: func() counter.Status { return c.status }}
+	return kind.Caps{Counter: func() kind.Counter { return c.status }}
 }
 
 func TestScrapeShowsHowFarACounterIs(t *testing.T) {
@@ -125,7 +123,7 @@ func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 			t.Errorf("%s is shown, which is not known:\n%s", name, body)
 		}
 	}
-	if err := s.Serve("default", counted{status: counter.Status{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
+	if err := s.Serve("default", counted{status: kind.Counter{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, scrape(t, s, nil),
@@ -154,7 +152,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		`snowfence_requests_total{generator="default",result="starting"} 1`,
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
-	l := leased{fence.Status{
+	l := leased{kind.Lease{
 		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Window: time.Minute, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
 		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
 		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
@@ -190,7 +188,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 
 func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3}}); err != nil {
+	if err := s.Serve("default", leased{kind.Lease{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3}}); err != nil {
 		t.Fatal(err)
 	}
 	body := scrape(t, s, nil)
@@ -251,7 +249,7 @@ func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
 
 func TestNamesAreWellFormed(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", leased{fence.Status{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true}}); err != nil {
+	if err := s.Serve("default", leased{kind.Lease{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true}}); err != nil {
 		t.Fatal(err)
 	}
 	body := scrape(t, s, memstore.New().Client())

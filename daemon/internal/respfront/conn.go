@@ -6,8 +6,7 @@ import (
 	"net/netip"
 
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/listen"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -18,7 +17,7 @@ type conn struct {
 	reply
 
 	ctx     context.Context //nolint:containedctx // it ends when the server cuts its connections off
-	client  service.Client
+	client  front.Client
 	address netip.Addr
 
 	wire  []byte      // the present command as it came
@@ -38,7 +37,7 @@ type conn struct {
 	id         int64
 	name       string // by CLIENT SETNAME
 	authorized bool
-	guesses    service.Guesses
+	guesses    front.Guesses
 	closing    bool // after the answers that are due
 	broken     bool // a write failed: what was to follow it must not be written
 }
@@ -161,7 +160,7 @@ func (c *conn) write() {
 	if !c.authorized {
 		most = mostOfStranger
 	}
-	if err == nil && listen.Unread(c.net.Conn) > most {
+	if err == nil && front.Unread(c.net.Conn) > most {
 		err = errUnread
 	}
 	if err == nil {

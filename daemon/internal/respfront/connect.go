@@ -2,12 +2,11 @@ package respfront
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"runtime/metrics"
 	"strings"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // redisVersion is the version of Redis whose commands at connect the front has. Clients choose by
@@ -32,15 +31,15 @@ func (c *conn) auth(args [][]byte) {
 // authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away. A few of them end the
 // connection, whatever else it has shown: or one connection could try any number.
 func (c *conn) authorize(token []byte) bool {
-	client := c.client
+	client := c.config.Service.Client(c.address)
 	err := client.Authorize(string(token))
 	if err == nil {
 		c.client, c.authorized = client, true
 		return true
 	}
-	if p := new(service.Problem); c.guesses.Note(&client) && errors.As(err, &p) {
-		last := *p
-		last.Detail += fmt.Sprintf("; the connection ends after %d wrong tokens: connect again with the right one", service.MaxGuesses)
+	if c.guesses.Note(client) {
+		last := *front.ProblemOf(err)
+		last.Detail += fmt.Sprintf("; the connection ends after %d wrong tokens: connect again with the right one", front.MaxGuesses)
 		err, c.closing = &last, true
 	}
 	c.report(err, false)

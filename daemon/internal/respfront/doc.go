@@ -1,5 +1,5 @@
 // Package respfront is the RESP front: to clients of Redis the daemon is a server whose counters are
-// its generators. It speaks RESP2 and RESP3, and translates commands into calls of package service.
+// its generators. It speaks RESP2 and RESP3, and translates commands into calls of package front.
 //
 //	INCR key                          mints one id; a reply of type integer
 //	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them. INCR if n is 1

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -67,7 +67,7 @@ func (c *conn) failAll(err error, n int) {
 }
 
 // mint mints n ids of a generator into the batch.
-func (c *conn) mint(use service.Use, n int) error {
+func (c *conn) mint(use front.Use, n int) error {
 	c.batch.Reset()
 	before := c.batched
 	c.client.Release(before) // the answer before is written, or its text is short
@@ -108,7 +108,7 @@ func (c *conn) holdText() int {
 var errTexts = errors.New("the ids of this generator are no numbers")
 
 // mintNumbers is mint for numbers alone. Of texts none is used up.
-func (c *conn) mintNumbers(use service.Use, n int) error {
+func (c *conn) mintNumbers(use front.Use, n int) error {
 	if use.Form() > kind.Number {
 		return errTexts
 	}

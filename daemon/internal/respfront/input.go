@@ -6,17 +6,16 @@ import (
 	"net"
 	"time"
 
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/session"
 )
 
 // input is what a client sent, and how long the server waits for more.
 type input struct {
 	net    *session.Conn
-	meter  *metrics.Front
-	limits config.Limits
+	meter  front.Meter
+	limits front.Limits
 	known  bool // the client, once it has been answered
 	memory *budget.Budget
 	held   int  // bytes of data that were taken from it

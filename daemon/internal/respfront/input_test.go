@@ -15,6 +15,8 @@ import (
 	"weak"
 
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/session"
 	"snowfence.example/snowfence/daemon/kind"
@@ -65,13 +67,13 @@ func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 
 // play serves a connection until it ends, and returns how long that took by the meter's clock. Its reads
 // may move that clock. A read that times out moves it to its deadline.
-func play(t *testing.T, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
+func play(t *testing.T, limits front.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
 	return playWith(t, "", limits, read)
 }
 
 // playWith is play where a token is asked for.
-func playWith(t *testing.T, token string, limits config.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
+func playWith(t *testing.T, token string, limits front.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
 	s := &scripted{}
 	s.read = func(p []byte) (int, error) {
@@ -85,7 +87,7 @@ func playWith(t *testing.T, token string, limits config.Limits, read func(now *a
 }
 
 // serveOne serves a connection until it ends, and returns how long that took by the meter's clock.
-func (f *fixture) serveOne(s *scripted, limits config.Limits) time.Duration {
+func (f *fixture) serveOne(s *scripted, limits front.Limits) time.Duration {
 	f.t.Helper()
 	const begun = time.Minute
 	s.now.Store(int64(begun))
@@ -105,7 +107,7 @@ func (f *fixture) serveOne(s *scripted, limits config.Limits) time.Duration {
 func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
 	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
 	s := &scripted{}
-	f.numbers.before = func() { s.now.Add(int64(9 * time.Second)) }
+	f.numbers.Before = func() { s.now.Add(int64(9 * time.Second)) }
 	script := []struct {
 		after time.Duration // the answer to the last one
 		text  string
@@ -130,7 +132,7 @@ func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
 		script, waited = script[1:], 0
 		return n, nil
 	}
-	f.serveOne(s, config.Limits{ReadTimeout: 2 * time.Second, Session: 10 * time.Second, WriteTimeout: 3 * time.Second})
+	f.serveOne(s, front.Limits{ReadTimeout: 2 * time.Second, Session: 10 * time.Second, WriteTimeout: 3 * time.Second})
 	if got := s.written.String(); !strings.HasPrefix(got, "+PONG\r\n:1\r\n+PONG\r\n*9000\r\n") || !strings.HasSuffix(got, "\r\n:9002\r\n+PONG\r\n") {
 		t.Errorf("the client was left with %d pieces to send, after %q … %q", len(script), got[:min(len(got), 40)], got[max(len(got)-40, 0):])
 	}
@@ -139,7 +141,7 @@ func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
 func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
 	for name, first := range map[string]string{"first command": "", "later command": "PING\r\n", "passed over": "PING\r\n*1\r\n$100000\r\n"} {
 		drops := 0
-		play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+		play(t, front.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
 			if drops++; drops == 1 && first != "" {
 				return copy(p, first), nil
 			}
@@ -187,7 +189,7 @@ func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
 				n, script = copy(p, script[0]), script[1:]
 				return n, nil
 			}
-			lasted := newFixture(t, guard).serveOne(s, config.Limits{ReadTimeout: 10 * time.Second, Session: c.session, WriteTimeout: time.Second})
+			lasted := newFixture(t, guard).serveOne(s, front.Limits{ReadTimeout: 10 * time.Second, Session: c.session, WriteTimeout: time.Second})
 			if served := len(script) == 0; lasted != c.lasts || served != (c.lasts == day) {
 				t.Errorf("the connection ended after %s, want %s; after a day it was served: %v", lasted, c.lasts, served)
 			}
@@ -234,11 +236,11 @@ func TestNothingIsWrittenAfterAWriteThatFailed(t *testing.T) {
 
 func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
 	for name, minter := range map[string]kind.Minter{
-		"starting": nil, "texts": texts{}, "failing": &numbers{err: errors.New("broken")},
+		"starting": nil, "texts": fronttest.Texts{}, "failing": &fronttest.Numbers{Err: errors.New("broken")},
 	} {
 		f := serviceFixture(t, "")
 		if minter != nil {
-			if err := f.server.config.Service.Serve("late", minter); err != nil {
+			if err := f.service.Serve("late", minter); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -259,7 +261,7 @@ func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
 }
 
 func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
-	limits := config.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}
+	limits := front.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}
 	asked := 0
 	lasted := playWith(t, "0123456789abcdef", limits, func(now *atomic.Int64, p []byte) (int, error) {
 		asked++
@@ -274,7 +276,7 @@ func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
 // A handshake of TLS that timed out fails at once from then on. So its deadline must be its last.
 func TestHandshakeIsNotTriedAgainAfterItsTimeout(t *testing.T) {
 	reads := 0
-	play(t, config.Limits{ReadTimeout: 10 * time.Minute, Session: time.Hour, WriteTimeout: time.Second}, func(*atomic.Int64, []byte) (int, error) {
+	play(t, front.Limits{ReadTimeout: 10 * time.Minute, Session: time.Hour, WriteTimeout: time.Second}, func(*atomic.Int64, []byte) (int, error) {
 		reads++
 		return 0, os.ErrDeadlineExceeded
 	})
@@ -287,7 +289,7 @@ func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 	var rooms []int
 	var large weak.Pointer[byte]
 	timeouts := 0
-	play(t, config.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
+	play(t, front.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
 		rooms = append(rooms, len(p))
 		if len(rooms) < 10 {
 			large = weak.Make(&p[0])

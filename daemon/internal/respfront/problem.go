@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // refuse answers a command that can't be right.
@@ -25,10 +25,7 @@ func (c *conn) problem(err error) {
 
 // report is problem for a command that shows a valid token, or does not.
 func (c *conn) report(err error, authorized bool) {
-	p := new(service.Problem)
-	if !errors.As(err, &p) {
-		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
-	}
+	p := front.ProblemOf(err)
 	text := prefixOf(p.Type, authorized) + " " + p.Type.String() + ": " + p.Detail
 	if p.RetryAfter > 0 {
 		text += fmt.Sprintf("; retry after %ds", int(math.Ceil(p.RetryAfter.Seconds())))
@@ -38,22 +35,22 @@ func (c *conn) report(err error, authorized bool) {
 }
 
 // prefixOf is the word that tells programs what to do.
-func prefixOf(t service.Type, authorized bool) string {
+func prefixOf(t front.Type, authorized bool) string {
 	switch t {
-	case service.InvalidToken:
+	case front.InvalidToken:
 		if authorized {
 			return "NOAUTH" // of a token that was revoked
 		}
 		return "WRONGPASS"
-	case service.NotAllowed:
+	case front.NotAllowed:
 		return "NOPERM"
-	case service.LeaseUnavailable, service.Standby:
+	case front.LeaseUnavailable, front.Standby:
 		return "NOLEASE"
-	case service.ClockUnsafe:
+	case front.ClockUnsafe:
 		return "CLOCK"
 	}
 	switch t.Meaning() {
-	case service.Unavailable, service.TooMany, service.Cancelled:
+	case front.Unavailable, front.TooMany, front.Cancelled:
 		return "TRYAGAIN"
 	}
 	return "ERR"

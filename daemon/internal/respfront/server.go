@@ -8,11 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
-	"snowfence.example/snowfence/daemon/internal/listen"
-	"snowfence.example/snowfence/daemon/internal/metrics"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/session"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -20,13 +17,13 @@ import (
 // Config says what the front is made of. All must be given.
 type Config struct {
 	// Service is what the front translates for.
-	Service *service.Service
+	Service front.Service
 
 	// Meter counts requests. The timeouts of connections go by its clock.
-	Meter *metrics.Front
+	Meter front.Meter
 
 	// Limits are those of connections.
-	Limits config.Limits
+	Limits front.Limits
 
 	// Memory is where unfinished commands, transactions and batches are taken from. Nil has no bounds.
 	Memory *budget.Budget
@@ -85,7 +82,7 @@ func (s *Server) serve(ctx context.Context, n *session.Conn) {
 	s.connected.Add(1)
 	defer s.connected.Add(-1)
 	c := &conn{
-		Server: s, ctx: ctx, address: listen.Remote(n), id: s.clients.Add(1),
+		Server: s, ctx: ctx, address: front.Host(n.RemoteAddr()), id: s.clients.Add(1),
 		input: input{net: n, meter: s.config.Meter, limits: s.config.Limits, memory: s.config.Memory, data: make([]byte, 0, smallBuffer)},
 		reply: reply{proto: 2}, authorized: !s.config.Service.Guarded(),
 	}

@@ -2,14 +2,12 @@ package respfront
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -19,64 +17,26 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/session"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
-
-// numbers mints 1, 2, 3, … and counts its calls.
-type numbers struct {
-	last, calls atomic.Int64
-	gap         int64 // between two numbers
-	err         error
-	before      func() // nil, or called before numbers are minted
-}
-
-func (*numbers) Form() kind.Form { return kind.Number }
-func (*numbers) Caps() kind.Caps {
-	return kind.Caps{Counter: func() counter.Status { return counter.Status{} }}
-}
-
-func (m *numbers) Mint(_ context.Context, n int, into *kind.Batch) error {
-	m.calls.Add(1)
-	if m.before != nil {
-		m.before()
-	}
-	if m.err != nil {
-		return m.err
-	}
-	ids, err := into.GrowNumbers(n)
-	for i := range ids {
-		ids[i] = snowfence.ID(m.last.Add(1 + m.gap))
-	}
-	return err
-}
-
-// texts mints texts.
-type texts struct{}
-
-func (texts) Form() kind.Form { return kind.Text }
-func (texts) Mint(_ context.Context, n int, into *kind.Batch) error {
-	for range n {
-		if err := into.AppendText([]byte("T-1")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // memory is what the clients of a fixture have together.
 const memory = 64 << 20
 
 // fixture is a front with the generators numbers, texts, and late, which is still starting.
 type fixture struct {
-	t       *testing.T
-	numbers *numbers
+	t       testing.TB
+	numbers *fronttest.Numbers
+	service *service.Service
 	address string
 	server  *Server
 	memory  *budget.Budget
@@ -84,7 +44,7 @@ type fixture struct {
 }
 
 // newFixture serves on a loopback address until the test ends.
-func newFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+func newFixture(t testing.TB, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
 	f := serviceFixture(t, tokens, change...)
 	f.serve()
@@ -97,7 +57,7 @@ func (f *fixture) serve() {
 	t.Helper()
 	limits := f.server.config.Limits
 	l, err := listen.Open(t.Context(), listen.Front{
-		Address: "127.0.0.1:0", Room: listen.NewRoom(limits, 0), Memory: f.memory, Behind: limits.WriteTimeout,
+		Address: "127.0.0.1:0", Room: listen.NewRoom(config.Limits{Connections: limits.Connections}, 0), Memory: f.memory, Behind: limits.WriteTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,43 +80,25 @@ func (f *fixture) serve() {
 }
 
 // serviceFixture is a fixture that serves nothing yet.
-func serviceFixture(t *testing.T, tokens string, change ...func(*config.Config)) *fixture {
+func serviceFixture(t testing.TB, tokens string, change ...func(*config.Config)) *fixture {
 	t.Helper()
-	c := config.Default()
-	c.Store = "mem:"
-	c.Generators = map[string]config.Generator{"numbers": {}, "texts": {}, "late": {}}
-	c.Limits.Batch = 100
-	for _, f := range change {
-		f(&c)
-	}
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ring *token.Ring
-	if tokens != "" {
-		path := filepath.Join(t.TempDir(), "tokens")
-		if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if ring, err = token.Open(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f := &fixture{t: t, numbers: new(numbers), memory: budget.New(memory), ended: make(chan error, 1)}
-	s := service.New(service.Config{Settings: c, Tokens: ring, Memory: f.memory})
-	if err := errors.Join(s.Serve("numbers", f.numbers), s.Serve("texts", texts{})); err != nil {
-		t.Fatal(err)
-	}
+	c := fronttest.Settings(t, append([]func(*config.Config){func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"numbers": {}, "texts": {}, "late": {}}
+		c.Limits.Batch = 100
+	}}, change...)...)
+	f := &fixture{t: t, numbers: new(fronttest.Numbers), memory: budget.New(memory), ended: make(chan error, 1)}
+	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: f.memory},
+		map[string]kind.Minter{"numbers": f.numbers, "texts": fronttest.Texts{}})
 	clock := snowfence.SystemClock()
-	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: c.Limits, Memory: f.memory, Version: "test"})
+	f.service = s
+	f.server = New(Config{Service: s, Meter: metrics.NewFront("resp", clock.Monotonic), Limits: s.Limits(), Memory: f.memory, Version: "test"})
 	return f
 }
 
 // link is a connection of a test.
 type link struct {
 	net.Conn
-	t      *testing.T
+	t      testing.TB
 	reader *bufio.Reader
 }
 
@@ -166,7 +108,7 @@ func (f *fixture) dial() *link {
 }
 
 // dial connects to a server until the test ends.
-func dial(t *testing.T, address string) *link {
+func dial(t testing.TB, address string) *link {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -392,7 +334,7 @@ func TestPipelineIsAnsweredInOrderByFewCalls(t *testing.T) {
 		}
 	}
 	// Two batches, and one for each of the two at the end; the network may cut the pipeline anywhere.
-	if calls := f.numbers.calls.Load(); calls > 20 {
+	if calls := f.numbers.Calls.Load(); calls > 20 {
 		t.Errorf("%d calls", calls)
 	}
 }
@@ -407,7 +349,7 @@ func TestManyIDsAreWrittenAsTheyAre(t *testing.T) {
 	if got := l.ask("ID.NEXT numbers COUNT 20000"); got != "("+strings.Join(want, " ")+")" {
 		t.Errorf("%.200s", got)
 	}
-	f.numbers.gap = 1 // each number is 2 after the one before
+	f.numbers.Gap = 1 // each number is 2 after the one before
 	if got, want := l.ask("ID.NEXT numbers COUNT 3"), `("20002" "20004" "20006")`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -532,7 +474,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 		"counter-changed": "ERR", "internal": "ERR",
 	}
 	n := 0
-	for kind := service.Type(0); kind.String() != ""; kind++ {
+	for kind := front.Type(0); kind.String() != ""; kind++ {
 		n++
 		if got := prefixOf(kind, false); got != prefixes[kind.String()] {
 			t.Errorf("%s: %q, want %q", kind, got, prefixes[kind.String()])
@@ -541,7 +483,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 	if n != len(prefixes) {
 		t.Errorf("%d types, %d prefixes", n, len(prefixes))
 	}
-	if got := prefixOf(service.InvalidToken, true); got != "NOAUTH" {
+	if got := prefixOf(front.InvalidToken, true); got != "NOAUTH" {
 		t.Errorf("a token that was revoked: %s", got)
 	}
 }
@@ -659,3 +601,27 @@ func TestPipelineAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations for a pipeline of five commands", allocations)
 	}
 }
+
+// BenchmarkINCR answers pipelines of INCRs, without a network.
+func BenchmarkINCR(b *testing.B) {
+	for _, pipeline := range []int{1, 16} {
+		b.Run(strconv.Itoa(pipeline), func(b *testing.B) {
+			f := serviceFixture(b, "")
+			c := &conn{Server: f.server, ctx: b.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
+			c.input, c.proto = input{net: &session.Conn{Conn: nowhere{}}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+			c.data = bytes.Repeat(encode("INCR", "numbers"), pipeline)
+			b.ReportAllocs()
+			for b.Loop() {
+				if c.next = 0; !c.answer() {
+					b.Fatal("the connection ended")
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(pipeline), "ns/id")
+		})
+	}
+}
+
+// nowhere is a connection whose client takes every answer.
+type nowhere struct{ net.Conn }
+
+func (nowhere) Write(p []byte) (int, error) { return len(p), nil }

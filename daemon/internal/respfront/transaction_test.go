@@ -67,11 +67,11 @@ func TestNumbersOfATransactionAreMintedAtEXECByFewCalls(t *testing.T) {
 	for range 51 {
 		l.reply()
 	}
-	if n := f.numbers.last.Load(); n != 0 {
+	if n := f.numbers.Last.Load(); n != 0 {
 		t.Errorf("%d numbers are used up before EXEC", n)
 	}
-	if got := l.ask("EXEC"); !strings.HasPrefix(got, "(:1 :2 ") || !strings.HasSuffix(got, " :50)") || f.numbers.calls.Load() != 1 {
-		t.Errorf("%s, by %d calls", got, f.numbers.calls.Load())
+	if got := l.ask("EXEC"); !strings.HasPrefix(got, "(:1 :2 ") || !strings.HasSuffix(got, " :50)") || f.numbers.Calls.Load() != 1 {
+		t.Errorf("%s, by %d calls", got, f.numbers.Calls.Load())
 	}
 }
 
@@ -164,7 +164,7 @@ func TestNextConnectionHasNothingOfATransaction(t *testing.T) {
 	if err := f.server.Drain(t.Context()); err != nil { // waits for what the connection leaves
 		t.Error(err)
 	}
-	if n := f.numbers.last.Load(); n != 0 {
+	if n := f.numbers.Last.Load(); n != 0 {
 		t.Errorf("%d numbers are used up", n)
 	}
 }

@@ -83,7 +83,7 @@ func TestBatchTakesFromTheMemoryOfAll(t *testing.T) {
 	f.memory.Add(spent)
 	defer f.memory.Give(spent)
 	l := f.dial()
-	if got := l.ask("ID.NEXT numbers COUNT 10000"); !strings.HasPrefix(got, "-TRYAGAIN overloaded: ") || f.numbers.last.Load() != 0 {
+	if got := l.ask("ID.NEXT numbers COUNT 10000"); !strings.HasPrefix(got, "-TRYAGAIN overloaded: ") || f.numbers.Last.Load() != 0 {
 		t.Errorf("%.100s", got)
 	}
 	if got := l.ask("INCR numbers"); got != ":1" {
@@ -95,9 +95,9 @@ func TestAnswersThatWaitForAnIDTakeFromTheMemoryOfAll(t *testing.T) {
 	for _, left := range []bool{true, false} {
 		f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
 		spent, waits, goOn := 0, make(chan struct{}), make(chan struct{})
-		f.numbers.before = func() {
+		f.numbers.Before = func() {
 			switch {
-			case f.numbers.calls.Load() == 2: // the INCR
+			case f.numbers.Calls.Load() == 2: // the INCR
 				close(waits)
 				<-goOn
 			case !left:

@@ -10,14 +10,11 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/token"
 )
 
-// Client is one client of a front: a connection, or where a protocol has no sessions one request.
-// It may do what its token allows, as fast as its token and its address may ask: see [Client.Use]. The errors of its calls
-// are [*Problem]s.
-//
-// A Client is not safe for concurrent use.
+// Client is a [front.Client].
 type Client struct {
 	service *Service
 	limit   *rate.Limiter // of the address, or nil
@@ -27,21 +24,20 @@ type Client struct {
 	guessed bool          // a token that was looked at, and was wrong
 	trusted bool
 	address netip.Addr
+	request Use // the last one; it stands here so that nothing is allocated
 }
 
-// Client returns the client at an address. Where tokens are asked for it may do nothing yet.
-func (s *Service) Client(address netip.Addr) Client {
-	c := Client{service: s, address: address}
+// Client implements [front.Service].
+func (s *Service) Client(address netip.Addr) front.Client {
+	c := &Client{service: s, address: address}
 	if s.addresses != nil {
-		n := s.addresses.neighbour(Neighbours(address))
+		n := s.addresses.neighbour(front.Neighbours(address))
 		c.limit, c.guesses = n.ids, n.guesses
 	}
 	return c
 }
 
-// Authorize returns a [*Problem] unless the token is valid, or none is asked for. It takes the same
-// time for every wrong token of a length. After too many wrong tokens from an address no token is
-// looked at, not even a right one: or guesses would be as fast as requests.
+// Authorize implements [front.Client].
 func (c *Client) Authorize(text string) error {
 	if !c.service.Guarded() {
 		return nil
@@ -66,21 +62,26 @@ type Who struct {
 	address netip.Prefix
 }
 
-// Who returns who the client is.
-func (c *Client) Who() Who {
+// Who implements [front.Client]. The key is a [Who].
+func (c *Client) Who() any { return c.who() }
+
+func (c *Client) who() Who {
 	if c.grant != nil {
 		return Who{grant: c.grant}
 	}
-	return Who{address: Neighbours(c.address)}
+	return Who{address: front.Neighbours(c.address)}
 }
 
-// Trust lets a client in that the front has identified by itself, as by a TLS certificate.
+// Guessed implements [front.Client].
+func (c *Client) Guessed() bool { return c.guessed }
+
+// Trust implements [front.Client].
 func (c *Client) Trust() { c.trusted = true }
 
-// Trusted reports whether the front has identified the client.
+// Trusted implements [front.Client].
 func (c *Client) Trusted() bool { return c.trusted }
 
-// Admit returns a [*Problem] if the client may not use a generator. It takes nothing from a rate.
+// Admit implements [front.Client].
 func (c *Client) Admit(name string) error {
 	_, err := c.admit(name)
 	return err
@@ -98,7 +99,7 @@ func (c *Client) admit(name string) (*generator, error) {
 	return g, nil
 }
 
-// permit returns a [*Problem] unless the token is for a generator, and there is one of this name. It
+// permit returns a [*front.Problem] unless the token is for a generator, and there is one of this name. It
 // tells nothing of other generators, nor whether a name is one of theirs.
 func (c *Client) permit(g *generator, name string) error {
 	own := name
@@ -114,28 +115,28 @@ func (c *Client) permit(g *generator, name string) error {
 	limit := "the token allows " + cmp.Or(names, "none of this server")
 	switch {
 	case allowed:
-		return invalid(UnknownGenerator, "generator", name, limit)
+		return front.UnknownGenerator.Field("generator", name, limit)
 	case g != nil:
-		return c.service.problem(g, invalid(NotAllowed, "generator", name, limit))
+		return c.service.problem(g, front.NotAllowed.Field("generator", name, limit))
 	}
-	return invalid(NotAllowed, "generator", name, limit)
+	return front.NotAllowed.Field("generator", name, limit)
 }
 
-// Allows reports whether the client's token is for a generator of this name, if there is one.
+// Allows implements [front.Client].
 func (c *Client) Allows(name string) bool { return c.grant == nil || c.grant.Allows(name) }
 
-// ReadMetrics returns a [*Problem] unless the client may read the metrics.
+// ReadMetrics implements [front.Client].
 func (c *Client) ReadMetrics() error {
 	if err := c.known(); err != nil {
 		return err
 	}
 	if c.grant != nil && !c.grant.ReadsMetrics() {
-		return &Problem{Type: NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"}
+		return &front.Problem{Type: front.NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"}
 	}
 	return nil
 }
 
-// known returns a [*Problem] if a token is asked for, and the client has shown none that is valid
+// known returns a [*front.Problem] if a token is asked for, and the client has shown none that is valid
 // still.
 func (c *Client) known() error {
 	if !c.service.Guarded() || c.trusted {
@@ -165,7 +166,7 @@ func (c *Client) unknown() error {
 	if c.shown {
 		detail = "the token is not known"
 	}
-	return &Problem{Type: InvalidToken, Detail: detail}
+	return &front.Problem{Type: front.InvalidToken, Detail: detail}
 }
 
 // pay takes n ids from the rates of the token and the address. They are of a generator, or of none.
@@ -243,30 +244,19 @@ func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) 
 	return max(time.Duration(missing*float64(time.Second)), time.Millisecond), false
 }
 
-func limited(wait time.Duration) *Problem {
-	return &Problem{Type: RateLimited, Detail: "more ids are asked for than one client may have in a second", RetryAfter: wait}
+func limited(wait time.Duration) *front.Problem {
+	return &front.Problem{Type: front.RateLimited, Detail: "more ids are asked for than one client may have in a second", RetryAfter: wait}
 }
 
-// Now is the service's time.
+// Now implements [front.Client].
 func (c *Client) Now() time.Time { return c.service.clock.Wall() }
 
-// Statuses returns how the generators stand that the client may use, by name. A [*Problem] is
-// returned when the client is not known.
-func (c *Client) Statuses() ([]Status, error) {
+// Statuses implements [front.Client].
+func (c *Client) Statuses() ([]front.Status, error) {
 	if err := c.known(); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(c.service.Statuses(), func(s Status) bool { return !c.Allows(s.Name) }), nil
-}
-
-// Neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
-func Neighbours(address netip.Addr) netip.Prefix {
-	address = address.Unmap().WithZone("")
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64
-	}
-	return netip.PrefixFrom(address, bits).Masked()
+	return slices.DeleteFunc(c.service.Statuses(), func(s front.Status) bool { return !c.Allows(s.Name) }), nil
 }
 
 // addresses are the rates of the addresses that asked of late.

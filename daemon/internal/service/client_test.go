@@ -17,6 +17,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
@@ -48,10 +49,10 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
 	}
 	for _, token := range []string{"", "wrong", "Correct-horse-batter", "Correct-horse-battery "} {
-		if p := problemOf(t, c.Authorize(token)); p.Type != InvalidToken || p.Type.Meaning() != Unauthorized {
+		if p := problemOf(t, c.Authorize(token)); p.Type != front.InvalidToken || p.Type.Meaning() != front.Unauthorized {
 			t.Errorf("%q: %v", token, p)
 		}
-		if p := problemOf(t, askFor(&c, "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+		if p := problemOf(t, askFor(c, "a", 1, new(kind.Batch))); p.Type != front.InvalidToken {
 			t.Errorf("%q mints: %v", token, p)
 		}
 	}
@@ -70,14 +71,14 @@ func TestTokenAllowsNoGeneratorButItsOwn(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return askFor(&c, generator, 1, new(kind.Batch))
+		return askFor(c, generator, 1, new(kind.Batch))
 	}
 	for _, ok := range [][2]string{{"of-one-generator", "a"}, {"of-every-generator", "a"}, {"of-every-generator", "b"}} {
 		if err := mint(ok[0], ok[1]); err != nil {
 			t.Errorf("%s from %s: %v", ok[0], ok[1], err)
 		}
 	}
-	if p := problemOf(t, mint("of-one-generator", "b")); p.Type != NotAllowed || p.Type.Meaning() != Forbidden {
+	if p := problemOf(t, mint("of-one-generator", "b")); p.Type != front.NotAllowed || p.Type.Meaning() != front.Forbidden {
 		t.Errorf("another generator: %v", p)
 	}
 	c := s.Client(netip.Addr{})
@@ -107,11 +108,11 @@ func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
 		}
 		for call, of := range calls {
 			for _, name := range []string{"b", "none"} {
-				if p := problemOf(t, of(name)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows "+names {
+				if p := problemOf(t, of(name)); p.Type != front.NotAllowed || p.Value != name || p.Limit != "the token allows "+names {
 					t.Errorf("%s of %s: %v", call, name, p)
 				}
 			}
-			if p := problemOf(t, of("gone")); p.Type != UnknownGenerator || p.Limit != "the token allows "+names {
+			if p := problemOf(t, of("gone")); p.Type != front.UnknownGenerator || p.Limit != "the token allows "+names {
 				t.Errorf("%s of a generator that is gone: %v", call, p)
 			}
 		}
@@ -135,10 +136,10 @@ func TestAliasIsTheGeneratorItself(t *testing.T) {
 	}
 	var b kind.Batch
 	for _, name := range []string{"a", "Order.No", config.AnyKey} {
-		if err := askFor(&few, name, 2, &b); err != nil {
+		if err := askFor(few, name, 2, &b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if p := problemOf(t, askFor(&other, name, 1, &b)); p.Type != NotAllowed || p.Value != name || p.Limit != "the token allows b" {
+		if p := problemOf(t, askFor(other, name, 1, &b)); p.Type != front.NotAllowed || p.Value != name || p.Limit != "the token allows b" {
 			t.Errorf("%s by another's token: %v", name, p)
 		}
 	}
@@ -151,10 +152,10 @@ func TestAliasIsTheGeneratorItself(t *testing.T) {
 func TestMetricsAreForTokensOfAllGeneratorsAndForTheirOwn(t *testing.T) {
 	ring, _ := opened(t, "all "+token.HashOf("all").String()+"\nmetrics "+token.HashOf("metrics").String()+" generators=-\none "+token.HashOf("one").String()+" generators=a")
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
-	for shown, want := range map[string]Type{"all": 0, "metrics": 0, "one": NotAllowed, "none": InvalidToken} {
+	for shown, want := range map[string]front.Type{"all": 0, "metrics": 0, "one": front.NotAllowed, "none": front.InvalidToken} {
 		client := s.Client(netip.Addr{})
 		_ = client.Authorize(shown) // ReadMetrics tells
-		var p *Problem
+		var p *front.Problem
 		if err := client.ReadMetrics(); want == 0 && err != nil || want != 0 && (!errors.As(err, &p) || p.Type != want) {
 			t.Errorf("%s: %v", shown, err)
 		}
@@ -172,7 +173,7 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := s.Client(netip.Addr{}), s.Client(netip.Addr{})
-	for client, token := range map[*Client]string{&first: "first", &second: "second"} {
+	for client, token := range map[front.Client]string{first: "first", second: "second"} {
 		if err := client.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
@@ -181,10 +182,10 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	ring.Reload(s.log)
-	if p := problemOf(t, askFor(&first, "a", 1, new(kind.Batch))); p.Type != InvalidToken {
+	if p := problemOf(t, askFor(first, "a", 1, new(kind.Batch))); p.Type != front.InvalidToken {
 		t.Errorf("the revoked token: %v", p)
 	}
-	if err := askFor(&second, "a", 1, new(kind.Batch)); err != nil {
+	if err := askFor(second, "a", 1, new(kind.Batch)); err != nil {
 		t.Errorf("the other token: %v", err)
 	}
 }
@@ -205,7 +206,7 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 	s, clock := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(address string, n int) error {
 		c := s.Client(netip.MustParseAddr(address))
-		return askFor(&c, "a", n, new(kind.Batch))
+		return askFor(c, "a", n, new(kind.Batch))
 	}
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
 		if err := mint(address, 60); err != nil {
@@ -214,7 +215,7 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 	}
 	for _, address := range []string{"192.0.2.1", "::ffff:192.0.2.1", "2001:db8::2"} {
 		p := problemOf(t, mint(address, 60))
-		if p.Type != RateLimited || p.Type.Meaning() != TooMany || p.RetryAfter != 200*time.Millisecond {
+		if p.Type != front.RateLimited || p.Type.Meaning() != front.TooMany || p.RetryAfter != 200*time.Millisecond {
 			t.Errorf("%s: %v, after %s", address, p, p.RetryAfter)
 		}
 	}
@@ -227,11 +228,11 @@ func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
 func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 	s, clock := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, &counting{})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return askFor(&c, "a", n, new(kind.Batch)) }
+	mint := func(n int) error { return askFor(c, "a", n, new(kind.Batch)) }
 	if err := mint(5000); err != nil {
 		t.Fatal(err)
 	}
-	if p := problemOf(t, mint(1)); p.Type != RateLimited || p.RetryAfter < 99*time.Second || p.RetryAfter > 100*time.Second {
+	if p := problemOf(t, mint(1)); p.Type != front.RateLimited || p.RetryAfter < 99*time.Second || p.RetryAfter > 100*time.Second {
 		t.Errorf("%v, after %s", p, p.RetryAfter)
 	}
 	clock.now += 100 * time.Second
@@ -240,13 +241,13 @@ func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 	}
 	// A request that fails costs one id.
 	clock.now += time.Second
-	if p := problemOf(t, mint(20_000)); p.Type != CountOutOfRange {
+	if p := problemOf(t, mint(20_000)); p.Type != front.CountOutOfRange {
 		t.Errorf("%v", p)
 	}
 	if err := mint(49); err != nil {
 		t.Errorf("after a request for too many: %v", err)
 	}
-	if p := problemOf(t, mint(1)); p.Type != RateLimited {
+	if p := problemOf(t, mint(1)); p.Type != front.RateLimited {
 		t.Errorf("after 49 ids and a request for too many: %v", p)
 	}
 }
@@ -254,11 +255,11 @@ func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
 func TestDebtIsADaysWorthAtMost(t *testing.T) {
 	s, _ := rated(t, nil, config.Limits{Batch: 10, AddressRate: 1}, &steps{step: math.MaxInt64 - 1})
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	if _, err := segment(&c, "a"); err != nil {
+	if _, err := segment(c, "a"); err != nil {
 		t.Fatal(err)
 	}
 	day := 24 * time.Hour
-	if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
+	if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
 		t.Errorf("%v, after %s", p, p.RetryAfter)
 	}
 }
@@ -280,12 +281,12 @@ func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
 	m := new(apart)
 	s, _ := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, m)
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	if p := problemOf(t, ask(&c, "a", func(u Use) error { return second(u.Range(t.Context(), 1000)) })); p.Type != NotConsecutive {
+	if p := problemOf(t, ask(c, "a", func(u front.Use) error { return second(u.Range(t.Context(), 1000)) })); p.Type != front.NotConsecutive {
 		t.Fatal(p)
 	}
 	used := m.next.Load() / 2
 	owed := time.Duration(used-50) * time.Second / 50
-	if p := problemOf(t, askFor(&c, "a", 1, new(kind.Batch))); p.Type != RateLimited || p.RetryAfter < owed {
+	if p := problemOf(t, askFor(c, "a", 1, new(kind.Batch))); p.Type != front.RateLimited || p.RetryAfter < owed {
 		t.Errorf("%d numbers are used up: %v, after %s, want %s", used, p, p.RetryAfter, owed)
 	}
 }
@@ -294,7 +295,7 @@ func TestCountBelowOneGivesNothingBack(t *testing.T) {
 	s, _ := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
 	mint := func(n int) error {
 		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		return askFor(&c, "a", n, new(kind.Batch))
+		return askFor(c, "a", n, new(kind.Batch))
 	}
 	if err := mint(100); err != nil {
 		t.Fatal(err)
@@ -304,7 +305,7 @@ func TestCountBelowOneGivesNothingBack(t *testing.T) {
 			t.Errorf("%d ids were minted", n)
 		}
 	}
-	if p := problemOf(t, mint(100)); p.Type != RateLimited {
+	if p := problemOf(t, mint(100)); p.Type != front.RateLimited {
 		t.Errorf("after counts below one: %v", p)
 	}
 }
@@ -317,7 +318,7 @@ func TestRefusalsTakeNothingFromARate(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return askFor(&c, "a", n, new(kind.Batch))
+		return askFor(c, "a", n, new(kind.Batch))
 	}
 	_ = mint("slow", 10)
 	var wait sync.WaitGroup
@@ -357,13 +358,13 @@ func TestRateThatIsTakenBeforeAnotherRefusesIsGivenBack(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return askFor(&c, "a", 100, new(kind.Batch))
+		return askFor(c, "a", 100, new(kind.Batch))
 	}
 	if err := mint("192.0.2.1", "free"); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if p := problemOf(t, mint("192.0.2.1", "team")); p.Type != RateLimited {
+		if p := problemOf(t, mint("192.0.2.1", "team")); p.Type != front.RateLimited {
 			t.Errorf("from an address that used its rate up: %v", p)
 		}
 	}
@@ -383,11 +384,11 @@ func TestRequestThatReachesNoMinterCostsOneID(t *testing.T) {
 	c.Limits = config.Limits{Batch: 100, AddressRate: 100}
 	s := New(Config{Settings: c, Clock: &fixedClock{}})
 	client := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return askFor(&client, "a", n, new(kind.Batch)) }
+	mint := func(n int) error { return askFor(client, "a", n, new(kind.Batch)) }
 	for _, x := range []struct {
 		n    int
-		want Type
-	}{{101, CountOutOfRange}, {90, Starting}} {
+		want front.Type
+	}{{101, front.CountOutOfRange}, {90, front.Starting}} {
 		if p := problemOf(t, mint(x.n)); p.Type != x.want {
 			t.Errorf("%d: %v, want %v", x.n, p, x.want)
 		}
@@ -411,12 +412,12 @@ func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
 		if err := c.Authorize(token); err != nil {
 			t.Fatal(err)
 		}
-		return askFor(&c, "a", 10, new(kind.Batch))
+		return askFor(c, "a", 10, new(kind.Batch))
 	}
 	if err := mint("slow"); err != nil {
 		t.Fatal(err)
 	}
-	if p := problemOf(t, mint("slow")); p.Type != RateLimited {
+	if p := problemOf(t, mint("slow")); p.Type != front.RateLimited {
 		t.Errorf("the second connection: %v", p)
 	}
 	if err := mint("free"); err != nil {
@@ -435,16 +436,16 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 	}
 	for _, x := range []struct {
 		line string
-		a, b Type
+		a, b front.Type
 	}{
-		{line + " generators=a", 0, NotAllowed}, {line + " generators=b", NotAllowed, 0}, {line + " rate=5", 0, 0},
-		{"team " + token.HashOf("another").String(), InvalidToken, InvalidToken},
+		{line + " generators=a", 0, front.NotAllowed}, {line + " generators=b", front.NotAllowed, 0}, {line + " rate=5", 0, 0},
+		{"team " + token.HashOf("another").String(), front.InvalidToken, front.InvalidToken},
 	} {
 		if err := os.WriteFile(path, []byte(x.line+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		ring.Again(slog.New(slog.DiscardHandler))
-		for name, want := range map[string]Type{"a": x.a, "b": x.b} {
+		for name, want := range map[string]front.Type{"a": x.a, "b": x.b} {
 			switch err := c.Admit(name); {
 			case want == 0 && err != nil:
 				t.Errorf("%s: generator %s: %v", x.line, name, err)
@@ -463,8 +464,8 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	settings, clock := settings(t, "a"), &fixedClock{}
 	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
 	s := New(Config{Settings: settings, Tokens: ring, Clock: clock})
-	from := func(address string) Client { return s.Client(netip.MustParseAddr(address)) }
-	busy := from("192.0.2.2")
+	from := func(address string) front.Client { return s.Client(netip.MustParseAddr(address)) }
+	busy := from("192.0.2.2").(*Client)
 	for range 3 {
 		_ = busy.Authorize(right)
 		_ = busy.pay(nil, 1)
@@ -474,17 +475,17 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	}
 	for range 3 {
 		stranger := from("192.0.2.1") // a probe of readiness, for one, shows no token
-		if _, err := stranger.Statuses(); problemOf(t, err).Type != InvalidToken {
+		if _, err := stranger.Statuses(); problemOf(t, err).Type != front.InvalidToken {
 			t.Errorf("a client that shows no token: %v", err)
 		}
 	}
 	for i, x := range []struct {
 		token string
 		after time.Duration
-		want  Type
+		want  front.Type
 	}{
-		{"guess", 0, InvalidToken}, {right, 0, 0}, {"guess", 0, InvalidToken}, {"guess", 0, RateLimited}, {right, 0, RateLimited},
-		{right, time.Second, 0}, {"guess", 0, InvalidToken},
+		{"guess", 0, front.InvalidToken}, {right, 0, 0}, {"guess", 0, front.InvalidToken}, {"guess", 0, front.RateLimited}, {right, 0, front.RateLimited},
+		{right, time.Second, 0}, {"guess", 0, front.InvalidToken},
 	} {
 		clock.now += x.after
 		c := from("192.0.2.1")
@@ -546,7 +547,7 @@ func TestWrongTokenIsNotReportedAsNone(t *testing.T) {
 		"the token is not known":     {wrong.Authorize("wrong"), wrong.Admit("a"), revoked.Admit("a")},
 	} {
 		for i, err := range errs {
-			if p := problemOf(t, err); p.Type != InvalidToken || p.Detail != want {
+			if p := problemOf(t, err); p.Type != front.InvalidToken || p.Detail != want {
 				t.Errorf("%d: %v, want %s", i, p, want)
 			}
 		}

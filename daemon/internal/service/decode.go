@@ -6,12 +6,11 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Decode says what an id, in any encoding, means under a layout, by default the one that all
-// generators share; or as an id of a generator, which can be opaque. Nothing is guessed, as
-// programs read the answer. That is a [decode.Document], or a [*decode.Foreign] for a UUID, a ULID
+// Decode implements [front.Client]. Nothing is guessed, as programs read the answer. That is a [decode.Document], or a [*decode.Foreign] for a UUID, a ULID
 // or an ObjectID without a layout, for a wide layout, and for a kind without layouts.
 func (c *Client) Decode(id, layoutText, generator string) (any, error) {
 	if generator != "" {
@@ -26,12 +25,12 @@ func (c *Client) Decode(id, layoutText, generator string) (any, error) {
 		if err == nil {
 			return f, nil
 		} else if layoutText != "" {
-			return nil, invalid(InvalidID, "id", id, reason(err))
+			return nil, front.InvalidID.Field("id", id, reason(err))
 		}
 	}
 	if layoutText == "" {
 		if f, err := decode.ReadForeign(id); err != nil {
-			return nil, invalid(InvalidID, "id", id, reason(err))
+			return nil, front.InvalidID.Field("id", id, reason(err))
 		} else if f != nil {
 			return f, nil
 		}
@@ -41,13 +40,12 @@ func (c *Client) Decode(id, layoutText, generator string) (any, error) {
 	}
 	r, err := decode.Under(id, "", layout)
 	if err != nil {
-		return nil, invalid(InvalidID, "id", id, reason(err))
+		return nil, front.InvalidID.Field("id", id, reason(err))
 	}
 	return r.Document(), nil
 }
 
-// Parts takes an id apart by the layout that all generators share. A [*Problem] is returned when there
-// is none of 64 bits, or the id is not of it.
+// Parts implements [front.Client].
 func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
 	err := c.payForDecoding()
 	var layout snowfence.Layout
@@ -59,7 +57,7 @@ func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
 	}
 	r, err := decode.Under(id, "", layout)
 	if err != nil {
-		return snowfence.Layout{}, snowfence.Parts{}, invalid(InvalidID, "id", id, reason(err))
+		return snowfence.Layout{}, snowfence.Parts{}, front.InvalidID.Field("id", id, reason(err))
 	}
 	return r.Layout, r.Parts, nil
 }
@@ -74,7 +72,7 @@ func (c *Client) payForDecoding() error {
 
 // decodeOf says what an id of a generator means, or a text of an opaque one.
 func (c *Client) decodeOf(text, layout, name string) (any, error) {
-	u, err := c.Use(name)
+	u, err := c.find(name)
 	if err == nil {
 		err = c.pay(u.of, 1)
 	}
@@ -82,7 +80,7 @@ func (c *Client) decodeOf(text, layout, name string) (any, error) {
 	case err != nil:
 		return nil, err
 	case layout != "":
-		return nil, invalid(InvalidLayout, "layout", layout, "must be left out beside generator")
+		return nil, front.InvalidLayout.Field("layout", layout, "must be left out beside generator")
 	}
 	g, id := u.of, text
 	if g.settings.Layout.IsZero() { // a kind without layouts: only its minter says whether it is opaque
@@ -102,7 +100,7 @@ func (c *Client) decodeOf(text, layout, name string) (any, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, invalid(InvalidID, "id", text, reason(err))
+		return nil, front.InvalidID.Field("id", text, reason(err))
 	case f != nil:
 		return f, nil
 	}
@@ -113,13 +111,13 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 	if text == "" {
 		layout, ok := s.layout()
 		if !ok {
-			return layout, invalid(InvalidLayout, "layout", text, "must be given, or else the generator, as the generators have no layout in common")
+			return layout, front.InvalidLayout.Field("layout", text, "must be given, or else the generator, as the generators have no layout in common")
 		}
 		return layout, nil
 	}
 	layout, err := snowfence.ParseLayout(text)
 	if err != nil {
-		return layout, invalid(InvalidLayout, "layout", text, reason(err))
+		return layout, front.InvalidLayout.Field("layout", text, reason(err))
 	}
 	return layout, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 func TestEndIsSoonFromAYearBeforeAndForTheLastTenthOfACounter(t *testing.T) {
@@ -27,7 +27,7 @@ func TestEndIsSoonFromAYearBeforeAndForTheLastTenthOfACounter(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		layout  snowfence.Layout
-		counter *counter.Status
+		counter *kind.Counter
 		ends    time.Time
 		soon    bool
 	}{
@@ -36,15 +36,15 @@ func TestEndIsSoonFromAYearBeforeAndForTheLastTenthOfACounter(t *testing.T) {
 		{"a layout that has ended", layout("s28-worker22-seq13@2016-05-19T16:00:00Z"), nil, time.Unix(1463673600+1<<28, 0), true},
 		{"a layout of 8,000 years", layout("ms48-seq15@2026-01-01"), nil, none, false},
 		{"a kind without layouts", snowfence.Layout{}, nil, none, false},
-		{"a counter that is starting", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 100, Total: 100}, none, false},
-		{"a counter with a rate", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 90, Total: 100, RunsOut: now.Add(400 * day)}, now.Add(400 * day), false},
-		{"a counter within a year", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 90, Total: 100, RunsOut: now.Add(300 * day)}, now.Add(300 * day), true},
-		{"a counter with 11 % left", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 11, Total: 100}, none, false},
-		{"a counter with a tenth left", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 10, Total: 100}, none, true},
-		{"a counter with a tenth left, at a low rate", snowfence.Layout{}, &counter.Status{Limit: 100, Left: 10, Total: 100, RunsOut: now.Add(400 * day)}, now.Add(400 * day), true},
-		{"a counter of 3 numbers", snowfence.Layout{}, &counter.Status{Limit: 3, Left: 1, Total: 3}, none, false},
-		{"a counter that is full", snowfence.Layout{}, &counter.Status{Limit: 3, Total: 3, RunsOut: now.Add(-day)}, now.Add(-day), true},
-		{"a source that knows no limit", snowfence.Layout{}, &counter.Status{}, none, false},
+		{"a counter that is starting", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 100, Total: 100}, none, false},
+		{"a counter with a rate", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 90, Total: 100, RunsOut: now.Add(400 * day)}, now.Add(400 * day), false},
+		{"a counter within a year", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 90, Total: 100, RunsOut: now.Add(300 * day)}, now.Add(300 * day), true},
+		{"a counter with 11 % left", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 11, Total: 100}, none, false},
+		{"a counter with a tenth left", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 10, Total: 100}, none, true},
+		{"a counter with a tenth left, at a low rate", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 10, Total: 100, RunsOut: now.Add(400 * day)}, now.Add(400 * day), true},
+		{"a counter of 3 numbers", snowfence.Layout{}, &kind.Counter{Limit: 3, Left: 1, Total: 3}, none, false},
+		{"a counter that is full", snowfence.Layout{}, &kind.Counter{Limit: 3, Total: 3, RunsOut: now.Add(-day)}, now.Add(-day), true},
+		{"a source that knows no limit", snowfence.Layout{}, &kind.Counter{}, none, false},
 	} {
 		if ends, soon := ending(test.layout, test.counter, now); !ends.Equal(test.ends) || soon != test.soon {
 			t.Errorf("%s ends at %s, soon %t, want %s, %t", test.name, ends, soon, test.ends, test.soon)

@@ -1,6 +1,9 @@
 package service
 
-import "snowfence.example/snowfence/daemon/kind"
+import (
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/kind"
+)
 
 const (
 	// fewIDs are in an answer that takes no memory but what its connection has, or fewTexts.
@@ -10,8 +13,7 @@ const (
 	answerText = 64 << 10
 )
 
-// Hold takes the memory of an answer with n ids, before they are minted, and returns how much that is. The front
-// gives it back by [Client.Release] when the answer is written. A [*Problem] is returned if there is none.
+// Hold implements [front.Use].
 func (u Use) Hold(n int) (bytes int, err error) {
 	form := u.Form()
 	if n <= fewTexts || n <= fewIDs && form != kind.Text || n > u.Most() { // what is wrong is found when they are minted
@@ -27,10 +29,10 @@ func (u Use) Hold(n int) (bytes int, err error) {
 	}
 	bytes += min(answerText, 40*n)
 	if u.client.service.memory.Take(bytes) != nil {
-		return 0, u.problem(Overloaded.problem(nil))
+		return 0, u.problem(front.Overloaded.Problem(nil))
 	}
 	return bytes, nil
 }
 
-// Release gives back what Hold has returned.
+// Release implements [front.Client].
 func (c *Client) Release(bytes int) { c.service.memory.Give(bytes) }

@@ -10,6 +10,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/internal/decode"
 )
@@ -63,9 +64,9 @@ func showing(t testing.TB, m kind.Minter) *Service {
 	return s
 }
 
-func statusOf(s *Service, name string) Status {
+func statusOf(s *Service, name string) front.Status {
 	all := s.Statuses()
-	return all[slices.IndexFunc(all, func(status Status) bool { return status.Name == name })]
+	return all[slices.IndexFunc(all, func(status front.Status) bool { return status.Name == name })]
 }
 
 func TestOpaqueGeneratorShowsNewIDsOfTheOther(t *testing.T) {
@@ -95,13 +96,13 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 	for name, test := range map[string]struct {
 		minter kind.Minter
 		n      int
-		mint   Type
-		status Type
+		mint   front.Type
+		status front.Type
 	}{
-		"starting": {nil, 1, Starting, Starting},
-		"failing":  {failing, 1, StoreUnavailable, LeaseUnavailable},
-		"too many": {new(counting), 10_001, CountOutOfRange, typeCount},
-		"short":    {&counting{short: true}, 1, Internal, typeCount},
+		"starting": {nil, 1, front.Starting, front.Starting},
+		"failing":  {failing, 1, front.StoreUnavailable, front.LeaseUnavailable},
+		"too many": {new(counting), 10_001, front.CountOutOfRange, front.Types},
+		"short":    {&counting{short: true}, 1, front.Internal, front.Types},
 	} {
 		s := showing(t, test.minter)
 		var b kind.Batch
@@ -113,7 +114,7 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 			t.Errorf("%s: counted %v", name, status.Problems)
 		}
 		switch {
-		case test.status == typeCount:
+		case test.status == front.Types:
 			if status.Problem != nil {
 				t.Errorf("%s: the status is %v", name, status.Problem)
 			}
@@ -129,12 +130,12 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	s := showing(t, &few{})
 	var b kind.Batch
-	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), check(anybody(s), "show-a", 101), ask(anybody(s), "show-a", func(u Use) error { return u.InvalidCount("x") })} {
-		if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
+	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), check(anybody(s), "show-a", 101), ask(anybody(s), "show-a", func(u front.Use) error { return u.InvalidCount("x") })} {
+		if p := problemOf(t, err); p.Type != front.CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
 			t.Errorf("%v, and %d ids", p, b.Len())
 		}
 	}
-	if problems := statusOf(s, "a").Problems[CountOutOfRange]; problems != 0 {
+	if problems := statusOf(s, "a").Problems[front.CountOutOfRange]; problems != 0 {
 		t.Errorf("the other has %d problems", problems)
 	}
 	if err := askFor(anybody(s), "show-a", 100, &b); err != nil || b.Len() != 100 {
@@ -145,19 +146,19 @@ func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 func TestIDsThatExistAreShownByOpaqueGeneratorsAlone(t *testing.T) {
 	s := showing(t, new(counting))
 	var b kind.Batch
-	if err := ask(anybody(s), "show-a", func(u Use) error { return u.Show("7", &b) }); err != nil || string(b.AppendID(nil, 0)) != "-7" {
+	if err := ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("7", &b) }); err != nil || string(b.AppendID(nil, 0)) != "-7" {
 		t.Errorf("shown as %s, %v", b.AppendID(nil, 0), err)
 	}
-	for id, want := range map[string]Type{"show-b": UnknownGenerator, "a": InvalidID} {
-		if p := problemOf(t, ask(anybody(s), id, func(u Use) error { return u.Show("7", &b) })); p.Type != want || b.Len() != 1 {
+	for id, want := range map[string]front.Type{"show-b": front.UnknownGenerator, "a": front.InvalidID} {
+		if p := problemOf(t, ask(anybody(s), id, func(u front.Use) error { return u.Show("7", &b) })); p.Type != want || b.Len() != 1 {
 			t.Errorf("%s: %v", id, p)
 		}
 	}
-	if p := problemOf(t, ask(anybody(s), "show-a", func(u Use) error { return u.Show("a text that is\nno id", &b) })); p.Type != InvalidID || b.Len() != 1 {
+	if p := problemOf(t, ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("a text that is\nno id", &b) })); p.Type != front.InvalidID || b.Len() != 1 {
 		t.Errorf("%v", p)
 	}
 	s.Stop()
-	if p := problemOf(t, ask(anybody(s), "show-a", func(u Use) error { return u.Show("7", &b) })); p.Type != Stopped {
+	if p := problemOf(t, ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("7", &b) })); p.Type != front.Stopped {
 		t.Errorf("%v", p)
 	}
 }
@@ -189,33 +190,33 @@ func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
 	}
 	for _, test := range []struct {
 		generator, text string
-		want            Type
+		want            front.Type
 	}{
-		{"none", "1", UnknownGenerator},
-		{"a", "x", InvalidID},
-		{"a", uuid7, InvalidID},
-		{"a", "-1", InvalidID},
-		{"show-a", "1", InvalidID},
-		{"show-a", "-x", InvalidID},
-		{"count", uuid7, InvalidID},
-		{"count", "x", InvalidID},
-		{"count", "0000000000000001000", InvalidID},
-		{"session", "7", InvalidID},
-		{"session", "507f1f77bcf86cd799439011", InvalidID},
-		{"show-session", "-7", InvalidID},
-		{"wide", uuid7, InvalidID},
-		{"show-wide", "-x", InvalidID},
+		{"none", "1", front.UnknownGenerator},
+		{"a", "x", front.InvalidID},
+		{"a", uuid7, front.InvalidID},
+		{"a", "-1", front.InvalidID},
+		{"show-a", "1", front.InvalidID},
+		{"show-a", "-x", front.InvalidID},
+		{"count", uuid7, front.InvalidID},
+		{"count", "x", front.InvalidID},
+		{"count", "0000000000000001000", front.InvalidID},
+		{"session", "7", front.InvalidID},
+		{"session", "507f1f77bcf86cd799439011", front.InvalidID},
+		{"show-session", "-7", front.InvalidID},
+		{"wide", uuid7, front.InvalidID},
+		{"show-wide", "-x", front.InvalidID},
 	} {
 		answer, err := anybody(s).Decode(test.text, "", test.generator)
 		if p := problemOf(t, err); answer != nil || p.Type != test.want || p.Limit == "" || strings.Contains(p.Limit, "snowfence") {
 			t.Errorf("%s, %s: %+v, %v, want %s", test.generator, test.text, answer, err, test.want)
 		}
 	}
-	if _, err := anybody(s).Decode("1", "twitter", "a"); problemOf(t, err).Type != InvalidLayout {
+	if _, err := anybody(s).Decode("1", "twitter", "a"); problemOf(t, err).Type != front.InvalidLayout {
 		t.Errorf("both a layout and a generator: %v", err)
 	}
 	unready := New(Config{Settings: s.settings})
-	if _, err := anybody(unready).Decode("-1", "", "show-a"); problemOf(t, err).Type != Starting {
+	if _, err := anybody(unready).Decode("-1", "", "show-a"); problemOf(t, err).Type != front.Starting {
 		t.Errorf("while it starts: %v", err)
 	}
 	if _, err := anybody(unready).Decode("1", "", "a"); err != nil {

@@ -3,234 +3,78 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/fence"
 )
 
-// Meaning is what a problem means to the client.
-type Meaning uint8
-
-// The meanings.
-const (
-	Invalid      Meaning = iota // the request can't be right, now or later
-	Unauthorized                // the token is missing or wrong
-	Forbidden                   // the token does not allow it
-	NotFound                    // what was asked for does not exist
-	Conflict                    // what was asked for has ended, or is another's
-	TooMany                     // the client asks for more than it may; less, or later, may succeed
-	Unavailable                 // the same request may succeed later
-	Cancelled                   // the client does not wait for the answer
-	Broken                      // time will not mend it; an operator must
-)
-
-// Type is the stable identity of a problem. Clients may rely on it.
-type Type uint8
-
-// The types.
-const (
-	UnknownGenerator Type = iota
-	CountOutOfRange
-	InvalidID
-	InvalidLayout
-	InvalidToken
-	NotAllowed
-	RateLimited
-	NotConsecutive
-	NotASeries
-	NeedsReservation
-	InvalidReservation
-	ReservationEnded
-	Starting
-	Refused
-	Standby
-	Stopped
-	LeaseUnavailable
-	StoreUnavailable
-	ClockUnsafe
-	Saturated
-	Overloaded
-	RequestCancelled
-	HorizonPassed
-	NumbersUsedUp
-	CounterChanged
-	Internal
-
-	typeCount = iota
-)
-
-// description says what a type is called, means and, in one line for people, is. The
-// detail, for minters' errors, tells nothing that only an operator should read.
-type description struct {
-	name    string
-	meaning Meaning
-	title   string
-	detail  string
-}
-
-// describe returns a type's description; that of none is empty.
-func (t Type) describe() description {
-	types := [typeCount]description{
-		UnknownGenerator:   {"unknown-generator", NotFound, "No generator has this name", ""},
-		CountOutOfRange:    {"count-out-of-range", Invalid, "The number of ids is out of range", ""},
-		InvalidID:          {"invalid-id", Invalid, "The id can not be read", ""},
-		InvalidLayout:      {"invalid-layout", Invalid, "The layout can not be used", ""},
-		InvalidToken:       {"invalid-token", Unauthorized, "A valid token is required", ""},
-		NotAllowed:         {"not-allowed", Forbidden, "The token does not allow this", ""},
-		RateLimited:        {"rate-limited", TooMany, "The client asks for too many ids", ""},
-		NotConsecutive:     {"not-consecutive", Invalid, "The ids are not consecutive", "ids of this generator do not follow each other, so none can be reserved by one number: mint a count of them, as by ID.NEXT with COUNT"},
-		NotASeries:         {"not-a-series", NotFound, "The generator is no series", "numbers of this generator are minted, and not reserved"},
-		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
-		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
-		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
-		Starting:           {"starting", Unavailable, "The generator is starting", "the server has not opened the generator yet: it waits for a worker id or for its store; its log says which"},
-		Refused:            {"refused", Unavailable, "The generator is refused", "the generator can not start as it is set up, and an operator must act; the server's log says why"},
-		Standby:            {"standby", Unavailable, "The server stands by", "the server does not hold the one worker id of the namespace at present, and another process may: ask the other servers"},
-		Stopped:            {"stopped", Unavailable, "The server has stopped minting", "the server is ending"},
-		LeaseUnavailable:   {"lease-unavailable", Unavailable, "The generator has no valid lease", "the server holds no valid lease at present; its log says why"},
-		StoreUnavailable:   {"store-unavailable", Unavailable, "The store gives no numbers", "the server's store did not answer, or not in time; the server's log says more"},
-		ClockUnsafe:        {"clock-unsafe", Unavailable, "The clock does not allow ids to be minted", "the server's clock is not safe to mint by; its log says why"},
-		Saturated:          {"saturated", Unavailable, "More ids are asked for than can be minted", "more ids are wanted than ticks can number"},
-		Overloaded:         {"overloaded", Unavailable, "The server has no memory for this request", "other clients keep all of the memory that the server has for them: ask for fewer ids, or later"},
-		RequestCancelled:   {"request-cancelled", Cancelled, "The request ended before its ids were minted", "the request was given up or took longer than it may"},
-		HorizonPassed:      {"horizon-passed", Broken, "The layout has run out of time", "the layout's time bits are used up: an operator must move to another namespace"},
-		NumbersUsedUp:      {"numbers-used-up", Broken, "The counter has reached its limit", "the counter has no number left: an operator must move to another counter"},
-		CounterChanged:     {"counter-changed", Broken, "The counter in the store went back, or is another one", ""},
-		Internal:           {"internal", Broken, "The server failed", "the server's log says more"},
-	}
-	if int(t) < len(types) {
-		return types[t]
-	}
-	return description{}
-}
-
-// String returns the type's name, such as "count-out-of-range".
-func (t Type) String() string { return t.describe().name }
-
-// Meaning returns what problems of this type mean to the client.
-func (t Type) Meaning() Meaning { return t.describe().meaning }
-
-// unasked reports whether a problem of this type is found before a minter is asked.
-func (t Type) unasked() bool {
+// unasked reports whether problems of a type are found before a minter is asked.
+func unasked(t front.Type) bool {
 	switch t {
-	case UnknownGenerator, CountOutOfRange, NeedsReservation, Starting, Refused, Standby:
+	case front.UnknownGenerator, front.CountOutOfRange, front.NeedsReservation, front.Starting, front.Refused, front.Standby:
 		return true
 	}
 	return false
 }
 
-// Title returns one line for people, the same for all problems of the type.
-func (t Type) Title() string { return t.describe().title }
-
-// Problem returns a problem of the type that may be over soon, for fronts that find one themselves.
-func (t Type) Problem() *Problem { return t.problem(nil) }
-
-// Field returns a problem of the type with one part of a request, for fronts with parts of their own.
-func (t Type) Field(field, value, limit string) *Problem { return invalid(t, field, value, limit) }
-
-// plain returns a problem that time does not mend, with what the type says of it.
-func (t Type) plain() *Problem { return &Problem{Type: t, Detail: t.describe().detail} }
-
-// problem returns a problem that may be over soon, with what the type says of it.
-func (t Type) problem(cause error) *Problem {
-	return &Problem{Type: t, Detail: t.describe().detail, RetryAfter: retrySoon, cause: cause}
-}
-
-// Problem is the error of every call to a [Service].
-type Problem struct {
-	Type Type
-	// Detail says what happened. It names no other client, host or file.
-	Detail string
-	// Field, Value and Limit say which part is wrong, what it was and must be, if one is.
-	Field, Value, Limit string
-	// RetryAfter is when the same request may succeed; zero if that is not known.
-	RetryAfter time.Duration
-	// cause is what happened, for the log.
-	cause error
-}
-
-func (p *Problem) Error() string {
-	if p.cause != nil {
-		return fmt.Sprintf("%s: %s: %v", p.Type, p.Detail, p.cause)
-	}
-	return fmt.Sprintf("%s: %s", p.Type, p.Detail)
-}
-
-// Unwrap returns the cause.
-func (p *Problem) Unwrap() error { return p.cause }
-
-// invalid is a problem with one part of the request.
-func invalid(t Type, field, value, limit string) *Problem {
-	const shown = 128 // of a value that may be as long as a request
-	if len(value) > shown {
-		value = value[:shown] + "…"
-	}
-	return &Problem{Type: t, Field: field, Value: value, Limit: limit, Detail: fmt.Sprintf("%s is %q: %s", field, value, limit)}
-}
-
-// retrySoon is when to come back where nothing better is known. A lost lease
-// is claimed again within a second if the store answers.
-const retrySoon = time.Second
-
 // classify makes a problem of a minter's error. A generator that stands by has no lease while another
 // process holds its worker id, and nothing is wrong then.
-func (g *generator) classify(err error) *Problem {
+func (g *generator) classify(err error) *front.Problem {
 	p := classify(err)
-	if g.settings.Standby && p.Type == LeaseUnavailable {
-		return Standby.problem(err)
+	if g.settings.Standby && p.Type == front.LeaseUnavailable {
+		return front.Standby.Problem(err)
 	}
 	return p
 }
 
 // classify makes a problem of a minter's error. Another generator's problem is that already.
-func classify(err error) *Problem {
-	if p := new(Problem); errors.As(err, &p) {
+func classify(err error) *front.Problem {
+	if p := new(front.Problem); errors.As(err, &p) {
 		return p
 	}
-	p := typeOf(err).problem(err)
+	p := typeOf(err).Problem(err)
 	var wait *snowfence.WaitError
 	var full *counter.FullError
 	switch {
 	case errors.As(err, &wait):
-		p.Detail, p.RetryAfter = wait.Error(), max(wait.Need, retrySoon)
-	case p.Type == CounterChanged:
+		p.Detail, p.RetryAfter = wait.Error(), max(wait.Need, front.RetrySoon)
+	case p.Type == front.CounterChanged:
 		p.Detail, p.RetryAfter = err.Error(), 0
 	case errors.As(err, &full) && full.Date != "":
 		p.Detail, p.RetryAfter = "the numbers of "+full.Date+" are used up: they begin again with the next date", 0
-	case p.Type == HorizonPassed, p.Type == NumbersUsedUp, p.Type == Internal, p.Type == RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced):
+	case p.Type == front.HorizonPassed, p.Type == front.NumbersUsedUp, p.Type == front.Internal, p.Type == front.RequestCancelled && errors.Is(err, context.Canceled), errors.Is(err, fence.ErrNamespaceReplaced):
 		p.RetryAfter = 0 // time alone does not mend it
 	}
 	return p
 }
 
 // typeOf returns what a minter's error means to a client.
-func typeOf(err error) Type {
+func typeOf(err error) front.Type {
 	switch {
 	case errors.Is(err, snowfence.ErrPastHorizon):
-		return HorizonPassed
+		return front.HorizonPassed
 	case errors.Is(err, snowfence.ErrSaturated):
-		return Saturated
+		return front.Saturated
 	case errors.Is(err, counter.ErrFull):
-		return NumbersUsedUp
+		return front.NumbersUsedUp
 	case errors.As(err, new(*counter.BackwardsError)), errors.Is(err, counter.ErrReplaced):
-		return CounterChanged
+		return front.CounterChanged
 	case errors.Is(err, counter.ErrUnavailable):
-		return StoreUnavailable
+		return front.StoreUnavailable
 	case errors.Is(err, fence.ErrClosed), errors.Is(err, counter.ErrClosed):
-		return Stopped
+		return front.Stopped
 	}
 	switch snowfence.ClassOf(err) {
 	case snowfence.ClassClock:
-		return ClockUnsafe
+		return front.ClockUnsafe
 	case snowfence.ClassLease, snowfence.ClassUnavailable:
-		return LeaseUnavailable
+		return front.LeaseUnavailable
 	}
 	// After the classes: a store that did not answer in time wraps one of these.
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return RequestCancelled
+		return front.RequestCancelled
 	}
-	return Internal
+	return front.Internal
 }

@@ -4,37 +4,34 @@ import (
 	"context"
 	"fmt"
 
-	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
-// Segment reserves a whole segment for the client. A [*Problem] is returned, also for a generator
-// that gives none. A segment costs all its numbers: the client owes those that a rate does not hold
-// at once.
-func (u Use) Segment(ctx context.Context) (counter.Range, error) {
+// Segment implements [front.Use]. The client owes the numbers that a rate does not hold at once.
+func (u Use) Segment(ctx context.Context) (kind.Range, error) {
 	if err := u.ready(1); err != nil {
-		return counter.Range{}, err
+		return kind.Range{}, err
 	}
 	of := u.m.caps.Segments
 	if of == nil {
-		return counter.Range{}, u.problem(invalid(UnknownGenerator, "generator", u.of.name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", u.Kind())))
+		return kind.Range{}, u.problem(front.UnknownGenerator.Field("generator", u.of.name, fmt.Sprintf("gives no segments: it is of kind %s, and must be of kind segment, leaf-segment or tinyid", u.Kind())))
 	}
 	step := int(of.Step())
 	if err := u.client.pay(u.of, step); err != nil {
-		return counter.Range{}, err
+		return kind.Range{}, err
 	}
 	r, err := of.Segment(ctx)
 	u.client.settle(step, int(r.Count))
 	if err != nil {
-		return counter.Range{}, u.problem(classify(err))
+		return kind.Range{}, u.problem(classify(err))
 	}
 	u.count(int(r.Count))
 	return r, nil
 }
 
-// LeafRows returns the rows of leaf_alloc that generators count on, of those that the client may use.
-// A [*Problem] is returned when one can't be read. Each costs as much as an id.
-func (c *Client) LeafRows(ctx context.Context) (rows []leafalloc.Row, err error) {
+// LeafRows implements [front.Client].
+func (c *Client) LeafRows(ctx context.Context) (rows []kind.Row, err error) {
 	if err := c.known(); err != nil {
 		return nil, err
 	}

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
@@ -23,12 +22,12 @@ func (m *steps) Caps() kind.Caps { return kind.Caps{Segments: m} }
 
 func (m *steps) Step() int64 { return m.step }
 
-func (m *steps) Segment(context.Context) (counter.Range, error) {
-	return counter.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
+func (m *steps) Segment(context.Context) (kind.Range, error) {
+	return kind.Range{First: m.next.Add(m.step) - m.step, Increment: 1, Count: m.step}, m.err
 }
 
-func segment(c *Client, name string) (r counter.Range, err error) {
-	err = ask(c, name, func(u Use) error {
+func segment(c front.Client, name string) (r kind.Range, err error) {
+	err = ask(c, name, func(u front.Use) error {
 		r, err = u.Segment(context.Background())
 		return err
 	})
@@ -47,14 +46,14 @@ func TestSegmentCostsAllItsNumbers(t *testing.T) {
 	}
 	c := s.Client(netip.MustParseAddr("192.0.2.1"))
 	for range 2 {
-		if r, err := segment(&c, "a"); err != nil || r.Count != 10 {
+		if r, err := segment(c, "a"); err != nil || r.Count != 10 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
+	if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
 		t.Errorf("the third: %v", p)
 	}
-	if p := problemOf(t, second(segment(&c, "b"))); p.Type != UnknownGenerator || p.Limit == "" {
+	if p := problemOf(t, second(segment(c, "b"))); p.Type != front.UnknownGenerator || p.Limit == "" {
 		t.Errorf("a generator without segments: %v", p)
 	}
 	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
@@ -80,13 +79,13 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		const asked = 1000 * time.Second
 		got := int64(0)
 		for clock.now < asked {
-			r, err := segment(&c, "a")
+			r, err := segment(c, "a")
 			if got += r.Count; err == nil {
 				continue
 			}
 			wait := problemOf(t, err).RetryAfter
 			clock.now += wait / 2
-			if p := problemOf(t, second(segment(&c, "a"))); p.Type != RateLimited {
+			if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
 				t.Fatalf("%s: before the time: %v", name, p)
 			}
 			clock.now += wait - wait/2
@@ -105,9 +104,9 @@ type rowed struct {
 
 func (m *rowed) Caps() kind.Caps { return kind.Caps{Row: m.row} }
 
-func (m *rowed) row(context.Context) (leafalloc.Row, error) {
+func (m *rowed) row(context.Context) (kind.Row, error) {
 	m.reads++
-	return leafalloc.Row{Tag: "users"}, nil
+	return kind.Row{Tag: "users"}, nil
 }
 
 func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
@@ -119,7 +118,7 @@ func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
 			t.Fatalf("%v, %v", rows, err)
 		}
 	}
-	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != RateLimited || m.reads != 2 {
+	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != front.RateLimited || m.reads != 2 {
 		t.Errorf("beyond the rate: %v, read %d times", p, m.reads)
 	}
 }
@@ -134,7 +133,7 @@ func (m *spaced) Caps() kind.Caps { return increments(m.increment) }
 
 // increments are the capabilities of a counter.
 func increments(by int64) kind.Caps {
-	return kind.Caps{Counter: func() counter.Status { return counter.Status{Increment: by} }}
+	return kind.Caps{Counter: func() kind.Counter { return kind.Counter{Increment: by} }}
 }
 
 func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
@@ -147,13 +146,13 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, said, err := u.consecutive(t.Context(), test.n)
+		first, said, err := u.(*Use).consecutive(t.Context(), test.n)
 		switch used := int(m.next.Load()); {
 		case said != used:
 			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
 		case !test.refused && (err != nil || first != 0 || used != test.n):
 			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
-		case test.refused && (problemOf(t, err).Type != NotConsecutive || used != 0):
+		case test.refused && (problemOf(t, err).Type != front.NotConsecutive || used != 0):
 			t.Errorf("%+v: %v, %d numbers are used up", test, err, used)
 		}
 	}
@@ -173,7 +172,7 @@ func TestUseHasTheTermsOfARequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
-	if p := problemOf(t, second(c.Use("none"))); p.Type != UnknownGenerator {
+	if p := problemOf(t, second(c.Use("none"))); p.Type != front.UnknownGenerator {
 		t.Errorf("none: %v", p)
 	}
 }

@@ -10,105 +10,97 @@ import (
 
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
-
-// Ending says how a reservation ends.
-type Ending struct {
-	Tenant string
-	Number int64
-	Token  string
-	Void   bool // else it is confirmed
-	Reason string
-}
-
-// Reserve reserves the next number of a series. A timeout of zero means the generator's. It
-// returns a [*Problem] if there is none, and costs one id, as End and Audit do.
-func (u Use) Reserve(ctx context.Context, tenant string, timeout time.Duration) (series.Reservation, error) {
-	of, err := u.series()
-	if err != nil {
-		return series.Reservation{}, err
-	}
-	r, err := of.Reserve(ctx, tenant, timeout)
-	if err != nil {
-		return series.Reservation{}, u.problem(reservationProblem(err))
-	}
-	u.count(1)
-	return r, nil
-}
-
-// End confirms or voids a reservation, and returns the number as people write it, or a [*Problem].
-func (u Use) End(ctx context.Context, e Ending) (text string, err error) {
-	of, err := u.series()
-	if err != nil {
-		return "", err
-	}
-	if e.Token == "" {
-		return "", u.problem(invalid(InvalidReservation, "token", "", "must be given: the reservation has it"))
-	}
-	if e.Void {
-		err = of.Void(ctx, e.Tenant, e.Number, e.Token, e.Reason)
-	} else {
-		err = of.Confirm(ctx, e.Tenant, e.Number, e.Token)
-	}
-	if err != nil {
-		return "", u.problem(reservationProblem(err))
-	}
-	u.count(0)
-	return of.Text(e.Number), nil
-}
-
-// Audit returns every number of a series that was ever reserved, and how a number is written, or a
-// [*Problem]. The sequence ends with its first error, which is one too. Of a generator it reads at most
-// [maxAudits] at a time.
-func (u Use) Audit(ctx context.Context, tenant string) (entries iter.Seq2[series.Entry, error], text func(int64) string, err error) {
-	of, err := u.series()
-	if err != nil {
-		return nil, nil, err
-	}
-	return func(yield func(series.Entry, error) bool) {
-		defer u.of.audits.Add(-1)
-		if u.of.audits.Add(1) > maxAudits {
-			busy := RateLimited.Problem()
-			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, u.of.name)
-			yield(series.Entry{}, u.problem(busy))
-			return
-		}
-		for e, err := range of.Audit(ctx, tenant) {
-			if err != nil {
-				err = u.problem(reservationProblem(err))
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}, of.Text, nil
-}
 
 // maxAudits is how many audits of a generator are under way: each takes a connection to the database for
 // each of its pages, and reservations need the others.
 const maxAudits = 2
 
-// series returns what reserves the numbers of a series.
-func (u Use) series() (kind.Series, error) {
+// Series implements [front.Use].
+func (u Use) Series() (kind.Series, error) {
 	if err := u.paid(); err != nil {
 		return nil, err
 	}
 	if u.m.caps.Series == nil {
-		return nil, u.problem(NotASeries.plain())
+		return nil, u.problem(front.NotASeries.Plain())
 	}
-	return u.m.caps.Series, nil
+	return reserving{u.m.caps.Series, u}, nil
+}
+
+// reserving is a series whose verbs are counted, and whose errors are [*front.Problem]s.
+type reserving struct {
+	kind.Series
+	use Use
+}
+
+// Reserve implements [kind.Series].
+func (r reserving) Reserve(ctx context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
+	got, err := r.Series.Reserve(ctx, tenant, timeout)
+	return got, r.done(1, err)
+}
+
+// Confirm implements [kind.Series].
+func (r reserving) Confirm(ctx context.Context, tenant string, number int64, token string) error {
+	if token == "" {
+		return r.noToken()
+	}
+	return r.done(0, r.Series.Confirm(ctx, tenant, number, token))
+}
+
+// Void implements [kind.Series].
+func (r reserving) Void(ctx context.Context, tenant string, number int64, token, reason string) error {
+	if token == "" {
+		return r.noToken()
+	}
+	return r.done(0, r.Series.Void(ctx, tenant, number, token, reason))
+}
+
+// Audit implements [kind.Series]. At most [maxAudits] of a generator are under way.
+func (r reserving) Audit(ctx context.Context, tenant string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) {
+		of := r.use.of
+		defer of.audits.Add(-1)
+		if of.audits.Add(1) > maxAudits {
+			busy := front.RateLimited.Problem(nil)
+			busy.Detail = fmt.Sprintf("%d lists of generator %s are being read, and the server reads no more at a time: ask again when one has ended", maxAudits, of.name)
+			yield(kind.Entry{}, r.use.problem(busy))
+			return
+		}
+		for e, err := range r.Series.Audit(ctx, tenant) {
+			if err != nil {
+				err = r.use.problem(reservationProblem(err))
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// done counts an answer with n numbers, or a problem.
+func (r reserving) done(n int, err error) error {
+	if err != nil {
+		return r.use.problem(reservationProblem(err))
+	}
+	r.use.count(n)
+	return nil
+}
+
+func (r reserving) noToken() error {
+	return r.use.problem(front.InvalidReservation.Field("token", "", "must be given: the reservation has it"))
 }
 
 // reservationProblem makes a problem of a series' error.
-func reservationProblem(err error) *Problem {
+func reservationProblem(err error) *front.Problem {
 	var setting *counter.ConfigError
 	switch {
 	case errors.As(err, &setting):
-		return invalid(InvalidReservation, setting.Field, setting.Value, setting.Limit)
+		return front.InvalidReservation.Field(setting.Field, setting.Value, setting.Limit)
 	case errors.Is(err, series.ErrEnded):
 		_, detail, _ := strings.Cut(err.Error(), series.ErrEnded.Error()+": ")
-		return &Problem{Type: ReservationEnded, Detail: detail, cause: err}
+		return &front.Problem{Type: front.ReservationEnded, Detail: detail, Cause: err}
 	}
 	return classify(err)
 }

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"testing"
 
-	"snowfence.example/snowfence/counter/series"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -19,8 +19,8 @@ func (l listed) Caps() kind.Caps { return kind.Caps{Series: l} }
 
 func (listed) Form() kind.Form { return kind.Text }
 
-func (listed) Audit(context.Context, string) iter.Seq2[series.Entry, error] {
-	return func(yield func(series.Entry, error) bool) { yield(series.Entry{Number: 1}, nil) }
+func (listed) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
+	return func(yield func(kind.Entry, error) bool) { yield(kind.Entry{Number: 1}, nil) }
 }
 
 func TestThirdAuditAtATimeIsRefused(t *testing.T) {
@@ -30,11 +30,11 @@ func TestThirdAuditAtATimeIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries, _, err := u.Audit(t.Context(), "")
+		of, err := u.Series()
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, end := iter.Pull2(entries)
+		next, end := iter.Pull2(of.Audit(t.Context(), ""))
 		_, err, _ = next()
 		return end, err
 	}
@@ -42,7 +42,7 @@ func TestThirdAuditAtATimeIsRefused(t *testing.T) {
 		t.Helper()
 		end, err := begin()
 		end()
-		if p := problemOf(t, err); p.Type != RateLimited || p.RetryAfter == 0 {
+		if p := problemOf(t, err); p.Type != front.RateLimited || p.RetryAfter == 0 {
 			t.Errorf("%v, again after %s", p, p.RetryAfter)
 		}
 	}

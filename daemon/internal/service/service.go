@@ -11,6 +11,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/budget"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/internal/decode"
@@ -65,7 +66,7 @@ type generator struct {
 	requests atomic.Uint64
 	trouble  atomic.Pointer[trouble] // nil after a success
 	_        [64]byte
-	problems [typeCount]atomic.Uint64
+	problems [front.Types]atomic.Uint64
 }
 
 // served is a minter and what it can do.
@@ -103,8 +104,14 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Limits returns what one request may ask for.
-func (s *Service) Limits() config.Limits { return s.settings.Limits }
+// Limits returns those that fronts hold their connections and requests to.
+func (s *Service) Limits() front.Limits {
+	l := s.settings.Limits
+	return front.Limits{
+		Connections: l.Connections, Header: l.Header, Body: l.Body,
+		ReadTimeout: l.ReadTimeout, WriteTimeout: l.WriteTimeout, IdleTimeout: l.IdleTimeout, Session: l.Session,
+	}
+}
 
 // Serve gives a generator its minter. From here on it mints.
 func (s *Service) Serve(name string, minter kind.Minter) error {
@@ -147,11 +154,11 @@ func (g *generator) layout() snowfence.Layout {
 	return g.settings.Layout
 }
 
-// Leave has every generator say that it is not ready, as with a problem of type [Stopped]. It serves still, so that clients can turn
+// Leave has every generator say that it is not ready, as with a problem of type [front.Stopped]. It serves still, so that clients can turn
 // to another server before this one refuses them.
 func (s *Service) Leave() { s.leaving.Store(true) }
 
-// Stop makes every later call a problem of type [Stopped]. It closes no minters.
+// Stop makes every later call a problem of type [front.Stopped]. It closes no minters.
 func (s *Service) Stop() {
 	for _, g := range s.generators {
 		g.stopped.Store(true)
@@ -184,33 +191,33 @@ func most(g config.Generator, limit int) int {
 }
 
 // away returns why the generator gives no ids by a minter, which is nil before it serves, or nil.
-func (g *generator) away(m *served) *Problem {
+func (g *generator) away(m *served) *front.Problem {
 	switch pause := time.Duration(g.refused.Load()); {
 	case g.stopped.Load():
-		return Stopped.problem(nil)
+		return front.Stopped.Problem(nil)
 	case m != nil:
 		return nil
 	case pause > 0:
-		p := Refused.problem(nil)
+		p := front.Refused.Problem(nil)
 		p.RetryAfter = pause
 		return p
 	case g.settings.Standby:
-		return Standby.problem(nil)
+		return front.Standby.Problem(nil)
 	}
-	return Starting.problem(nil)
+	return front.Starting.Problem(nil)
 }
 
 // problem counts a problem, and logs it if an operator should look at it.
-func (s *Service) problem(g *generator, p *Problem) error {
+func (s *Service) problem(g *generator, p *front.Problem) error {
 	g.problems[p.Type].Add(1)
-	if p.Type == Internal {
-		s.log.Error("a request failed", "generator", g.name, "error", p.cause)
+	if p.Type == front.Internal {
+		s.log.Error("a request failed", "generator", g.name, "error", p.Cause)
 	}
 	s.failed(g, p)
 	return p
 }
 
-// Guarded reports whether clients must show a token.
+// Guarded implements [front.Service].
 func (s *Service) Guarded() bool { return s.tokens != nil }
 
 // ordered returns the generators by name.

@@ -17,6 +17,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/decode"
@@ -79,13 +80,10 @@ func serving(t testing.TB, m kind.Minter) *Service {
 }
 
 // anybody is a client of a service without tokens and rates.
-func anybody(s *Service) *Client {
-	c := s.Client(netip.Addr{})
-	return &c
-}
+func anybody(s *Service) front.Client { return s.Client(netip.Addr{}) }
 
 // ask makes one request of a client.
-func ask(c *Client, name string, request func(Use) error) error {
+func ask(c front.Client, name string, request func(front.Use) error) error {
 	u, err := c.Use(name)
 	if err != nil {
 		return err
@@ -93,18 +91,18 @@ func ask(c *Client, name string, request func(Use) error) error {
 	return request(u)
 }
 
-func askFor(c *Client, name string, n int, into *kind.Batch) error {
-	return ask(c, name, func(u Use) error { return u.Mint(context.Background(), n, into) })
+func askFor(c front.Client, name string, n int, into *kind.Batch) error {
+	return ask(c, name, func(u front.Use) error { return u.Mint(context.Background(), n, into) })
 }
 
-func check(c *Client, name string, n int) error {
-	return ask(c, name, func(u Use) error { return u.Check(n) })
+func check(c front.Client, name string, n int) error {
+	return ask(c, name, func(u front.Use) error { return u.Check(n) })
 }
 
 // problemOf returns the problem that an error must be.
-func problemOf(t *testing.T, err error) *Problem {
+func problemOf(t *testing.T, err error) *front.Problem {
 	t.Helper()
-	var p *Problem
+	var p *front.Problem
 	if !errors.As(err, &p) {
 		t.Fatalf("error %v is no problem", err)
 	}
@@ -150,17 +148,17 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 	for _, c := range []struct {
 		generator string
 		n         int
-		want      Problem
+		want      front.Problem
 	}{
-		{"b", 1, Problem{Type: UnknownGenerator, Field: "generator", Value: "b"}},
-		{strings.Repeat("b", 1000), 1, Problem{Type: UnknownGenerator, Field: "generator", Value: strings.Repeat("b", 128) + "…"}},
-		{"a", 0, Problem{Type: CountOutOfRange, Field: "count", Value: "0"}},
-		{"a", -1, Problem{Type: CountOutOfRange, Field: "count", Value: "-1"}},
-		{"a", 10_001, Problem{Type: CountOutOfRange, Field: "count", Value: "10001"}},
+		{"b", 1, front.Problem{Type: front.UnknownGenerator, Field: "generator", Value: "b"}},
+		{strings.Repeat("b", 1000), 1, front.Problem{Type: front.UnknownGenerator, Field: "generator", Value: strings.Repeat("b", 128) + "…"}},
+		{"a", 0, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "0"}},
+		{"a", -1, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "-1"}},
+		{"a", 10_001, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "10001"}},
 	} {
 		var b kind.Batch
 		got := problemOf(t, askFor(anybody(s), c.generator, c.n, &b))
-		if got.Type == UnknownGenerator && got.Limit != "must be one of a" {
+		if got.Type == front.UnknownGenerator && got.Limit != "must be one of a" {
 			t.Errorf("%.10s: limit is %q, must list the generators", c.generator, got.Limit)
 		}
 		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
@@ -178,21 +176,21 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a")})
 	var b kind.Batch
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Starting || p.RetryAfter == 0 {
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Starting || p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
-	if Ready(s.Statuses()) {
+	if front.Ready(s.Statuses()) {
 		t.Error("ready before it has a minter")
 	}
 	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
-	if err := askFor(anybody(s), "a", 1, &b); err != nil || !Ready(s.Statuses()) {
-		t.Errorf("with a minter: %v, ready %v", err, Ready(s.Statuses()))
+	if err := askFor(anybody(s), "a", 1, &b); err != nil || !front.Ready(s.Statuses()) {
+		t.Errorf("with a minter: %v, ready %v", err, front.Ready(s.Statuses()))
 	}
 	s.Stop()
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Stopped || Ready(s.Statuses()) {
-		t.Errorf("after Stop: %+v, ready %v", p, Ready(s.Statuses()))
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Stopped || front.Ready(s.Statuses()) {
+		t.Errorf("after Stop: %+v, ready %v", p, front.Ready(s.Statuses()))
 	}
 	if err := s.Serve("b", new(counting)); err == nil {
 		t.Error("a generator that was not configured was given a minter")
@@ -208,10 +206,10 @@ func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
 	stands := func(when string) {
 		t.Helper()
 		var b kind.Batch
-		if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != Standby || p.RetryAfter == 0 {
+		if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Standby || p.RetryAfter == 0 {
 			t.Errorf("%s: %+v", when, p)
 		}
-		if status := s.Statuses(); Ready(status) || status[0].Problem.Type != Standby {
+		if status := s.Statuses(); front.Ready(status) || status[0].Problem.Type != front.Standby {
 			t.Errorf("%s: %+v", when, status)
 		}
 	}
@@ -232,7 +230,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 		}
 	}
 	statuses := s.Statuses()
-	if Ready(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != LeaseUnavailable {
+	if front.Ready(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != front.LeaseUnavailable {
 		t.Errorf("with one that is not: %v, %v", statuses[0].Problem, statuses[1].Problem)
 	}
 	// It still mints: readiness looks ahead.
@@ -241,7 +239,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 		t.Error(err)
 	}
 	b.ready = nil
-	if !Ready(s.Statuses()) {
+	if !front.Ready(s.Statuses()) {
 		t.Error("not ready though both are")
 	}
 }
@@ -262,15 +260,15 @@ func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
 		t.Errorf("with a lease that ends soon, but not yet: %v", err)
 	}
 	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
-	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != ClockUnsafe {
+	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != front.ClockUnsafe {
 		t.Errorf("while the clock is behind: %v", p)
 	}
 	m.check = kind.ErrUnavailable
-	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != LeaseUnavailable || p.RetryAfter == 0 {
+	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != front.LeaseUnavailable || p.RetryAfter == 0 {
 		t.Errorf("without a lease: %v", p)
 	}
 	// A minter that can't say how it stands now is asked what it foresees.
-	if p := problemOf(t, check(anybody(serving(t, foresees{m, soon})), "a", 1)); p.Type != LeaseUnavailable {
+	if p := problemOf(t, check(anybody(serving(t, foresees{m, soon})), "a", 1)); p.Type != front.LeaseUnavailable {
 		t.Errorf("with foresight alone: %v", p)
 	}
 	if n := m.next.Load(); n != 0 {
@@ -308,7 +306,7 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 			t.Errorf("%s, %+v: %d ids: %v", c.preset, c.policy, c.want, err)
 		}
 		p := problemOf(t, askFor(anybody(s), "a", c.want+1, &b))
-		if p.Type != CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
+		if p.Type != front.CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
 			t.Errorf("%s, %+v: %d ids: %+v", c.preset, c.policy, c.want+1, p)
 		}
 	}
@@ -332,8 +330,8 @@ func TestMinterMayBoundABatchFurther(t *testing.T) {
 			t.Errorf("%d ids: %v", want, err)
 		}
 		ends := fmt.Sprintf("from 1 to %d", want)
-		for what, err := range map[string]error{"minted": askFor(anybody(s), "a", want+1, &b), "checked": check(anybody(s), "a", want+1), "not read": ask(anybody(s), "a", func(u Use) error { return u.InvalidCount("x") })} {
-			if p := problemOf(t, err); p.Type != CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
+		for what, err := range map[string]error{"minted": askFor(anybody(s), "a", want+1, &b), "checked": check(anybody(s), "a", want+1), "not read": ask(anybody(s), "a", func(u front.Use) error { return u.InvalidCount("x") })} {
+			if p := problemOf(t, err); p.Type != front.CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
 				t.Errorf("%s: %+v, want a limit %s", what, p, ends)
 			}
 		}
@@ -375,28 +373,28 @@ func (l late) Wall() time.Time { return l.Clock.Wall().AddDate(27, 0, 0) }
 func TestMintersErrorsBecomeProblems(t *testing.T) {
 	for _, c := range []struct {
 		err   error
-		want  Type
+		want  front.Type
 		retry time.Duration
 	}{
-		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 1500 * time.Millisecond, Limit: time.Second}, Saturated, 1500 * time.Millisecond},
-		{&snowfence.WaitError{Reason: snowfence.ErrClockBehind, Need: time.Millisecond, Limit: time.Second}, ClockUnsafe, time.Second},
-		{snowfence.ErrBeforeEpoch, ClockUnsafe, time.Second},
-		{snowfence.ErrPastHorizon, HorizonPassed, 0},
-		{snowfence.ErrWindowEnded, LeaseUnavailable, time.Second},
-		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), LeaseUnavailable, time.Second},
-		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, LeaseUnavailable, time.Second},
-		{&counter.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, StoreUnavailable, time.Second},
-		{&counter.UnavailableError{Reason: &counter.BackwardsError{Counter: "a", Next: 3, Mark: 7}}, CounterChanged, 0},
-		{counter.ErrReplaced, CounterChanged, 0},
-		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, ClockUnsafe, time.Second},
-		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, ClockUnsafe, time.Second},
-		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, LeaseUnavailable, 0},
-		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrWindowEnded}, LeaseUnavailable, time.Second},
-		{fence.ErrClosed, Stopped, time.Second},
-		{fmt.Errorf("tickets: %w", kind.ErrUnavailable), LeaseUnavailable, time.Second},
-		{context.Canceled, RequestCancelled, 0},
-		{context.DeadlineExceeded, RequestCancelled, time.Second},
-		{errors.New("disk on fire"), Internal, 0},
+		{&snowfence.WaitError{Reason: snowfence.ErrSaturated, Need: 1500 * time.Millisecond, Limit: time.Second}, front.Saturated, 1500 * time.Millisecond},
+		{&snowfence.WaitError{Reason: snowfence.ErrClockBehind, Need: time.Millisecond, Limit: time.Second}, front.ClockUnsafe, time.Second},
+		{snowfence.ErrBeforeEpoch, front.ClockUnsafe, time.Second},
+		{snowfence.ErrPastHorizon, front.HorizonPassed, 0},
+		{snowfence.ErrWindowEnded, front.LeaseUnavailable, time.Second},
+		{fmt.Errorf("mint: %w", snowfence.ErrRevoked), front.LeaseUnavailable, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, front.LeaseUnavailable, time.Second},
+		{&counter.UnavailableError{For: time.Second, Reason: context.DeadlineExceeded}, front.StoreUnavailable, time.Second},
+		{&counter.UnavailableError{Reason: &counter.BackwardsError{Counter: "a", Next: 3, Mark: 7}}, front.CounterChanged, 0},
+		{counter.ErrReplaced, front.CounterChanged, 0},
+		{&fence.UnavailableError{For: time.Second, Reason: &fence.ClockError{Offset: time.Hour}}, front.ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrClockStepped}, front.ClockUnsafe, time.Second},
+		{&fence.UnavailableError{For: time.Second, Reason: fence.ErrNamespaceReplaced}, front.LeaseUnavailable, 0},
+		{&fence.UnavailableError{For: time.Second, Reason: snowfence.ErrWindowEnded}, front.LeaseUnavailable, time.Second},
+		{fence.ErrClosed, front.Stopped, time.Second},
+		{fmt.Errorf("tickets: %w", kind.ErrUnavailable), front.LeaseUnavailable, time.Second},
+		{context.Canceled, front.RequestCancelled, 0},
+		{context.DeadlineExceeded, front.RequestCancelled, time.Second},
+		{errors.New("disk on fire"), front.Internal, 0},
 	} {
 		s := serving(t, &counting{err: c.err})
 		var b kind.Batch
@@ -405,7 +403,7 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 			t.Errorf("%v: %s, retry after %s; want %s, %s", c.err, p.Type, p.RetryAfter, c.want, c.retry)
 		}
 		if !errors.Is(p, c.err) || p.Detail == "" {
-			t.Errorf("%v: the problem wraps %v, detail %q", c.err, p.cause, p.Detail)
+			t.Errorf("%v: the problem wraps %v, detail %q", c.err, p.Cause, p.Detail)
 		}
 		if b.Len() != 0 {
 			t.Errorf("%v: %d ids are left in the batch", c.err, b.Len())
@@ -423,7 +421,7 @@ func TestNumbersOfADateThatAreUsedUpBeginAgainAndOthersDoNot(t *testing.T) {
 	} {
 		s := serving(t, &counting{err: fmt.Errorf("orders: %w", &counter.FullError{Counter: "secret", Date: c.date, Limit: 999})})
 		p := problemOf(t, askFor(anybody(s), "a", 1, new(kind.Batch)))
-		if p.Type != NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
+		if p.Type != front.NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
 			t.Errorf("on %q: %s, %q, retry after %s", c.date, p.Type, p.Detail, p.RetryAfter)
 		}
 	}
@@ -440,7 +438,7 @@ func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
 	for range 2 {
 		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
 		for range 3 {
-			if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != StoreUnavailable {
+			if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.StoreUnavailable {
 				t.Errorf("problem is %v", p)
 			}
 		}
@@ -466,7 +464,7 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 		var b kind.Batch
 		ready := func(want bool, when string) {
 			t.Helper()
-			if got := Ready(s.Statuses()); got != want {
+			if got := front.Ready(s.Statuses()); got != want {
 				t.Errorf("%s: ready is %t, want %t", when, got, want)
 			}
 		}
@@ -501,7 +499,7 @@ func TestMinterThatMintsTooFewOrOfAnotherFormIsAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b kind.Batch
-		if p := problemOf(t, askFor(anybody(s), "a", 3, &b)); p.Type != Internal || b.Len() != 0 {
+		if p := problemOf(t, askFor(anybody(s), "a", 3, &b)); p.Type != front.Internal || b.Len() != 0 {
 			t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
 		}
 		if !strings.Contains(log.String(), want) {
@@ -532,15 +530,15 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	}
 	for _, c := range []struct {
 		id, layout string
-		want       Type
+		want       front.Type
 	}{
-		{"no id", "", InvalidID},
-		{"9223372036854775808", "twitter", InvalidID}, // the 64th bit
-		{"507f1f77bcf86cd799439011", "twitter", InvalidID},
-		{"507f1f77bcf86cd79943901x", "", InvalidID},
-		{"1", "no layout", InvalidLayout},
-		{"1", "ms 41 + wroker 10 + seq 12", InvalidLayout},
-		{"1", "ms 60 + worker 10 + seq 12", InvalidLayout},
+		{"no id", "", front.InvalidID},
+		{"9223372036854775808", "twitter", front.InvalidID}, // the 64th bit
+		{"507f1f77bcf86cd799439011", "twitter", front.InvalidID},
+		{"507f1f77bcf86cd79943901x", "", front.InvalidID},
+		{"1", "no layout", front.InvalidLayout},
+		{"1", "ms 41 + wroker 10 + seq 12", front.InvalidLayout},
+		{"1", "ms 60 + worker 10 + seq 12", front.InvalidLayout},
 	} {
 		_, err := anybody(s).Decode(c.id, c.layout, "")
 		p := problemOf(t, err)
@@ -561,7 +559,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	}
 	b.Layout = preset.Layout
 	mixed.Generators["b"] = b
-	if _, err := anybody(New(Config{Settings: mixed})).Decode("1", "", ""); problemOf(t, err).Type != InvalidLayout {
+	if _, err := anybody(New(Config{Settings: mixed})).Decode("1", "", ""); problemOf(t, err).Type != front.InvalidLayout {
 		t.Errorf("two layouts and none named: %v", err)
 	}
 	answer, err = anybody(New(Config{Settings: mixed})).Decode("507f1f77bcf86cd799439011", "", "")
@@ -572,7 +570,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 
 func TestTypesAreStable(t *testing.T) {
 	var names []string
-	for problem := range Type(typeCount) {
+	for problem := range front.Type(front.Types) {
 		names = append(names, problem.String())
 		if problem.Title() == "" {
 			t.Errorf("%s has no title", problem)

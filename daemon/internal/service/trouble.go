@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // trouble is why a generator could not mint when it was last asked to.
 type trouble struct {
-	problem *Problem
+	problem *front.Problem
 	at      time.Duration // on the monotonic clock
 }
 
@@ -18,22 +20,22 @@ const lasting = 10 * time.Second
 
 // failed notes trouble, and says it in the log when it is new. A generator that lives by a lease
 // knows its state, and says it itself. An opaque one has the state of the other.
-func (s *Service) failed(g *generator, p *Problem) {
+func (s *Service) failed(g *generator, p *front.Problem) {
 	m := g.minter.Load()
 	if m == nil || g.stopped.Load() || m.caps.Lease != nil || m.of != nil {
 		return
 	}
 	level := slog.LevelWarn
 	switch p.Type {
-	case CounterChanged:
+	case front.CounterChanged:
 		level = slog.LevelError
-	case StoreUnavailable, LeaseUnavailable, ClockUnsafe, NumbersUsedUp:
+	case front.StoreUnavailable, front.LeaseUnavailable, front.ClockUnsafe, front.NumbersUsedUp:
 	default:
 		return
 	}
 	before := g.trouble.Swap(&trouble{p, s.clock.Monotonic()})
 	if before == nil || before.problem.Type != p.Type {
-		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "error", p.cause)
+		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "error", p.Cause)
 	}
 }
 
@@ -45,7 +47,7 @@ func (s *Service) succeeded(g *generator) {
 }
 
 // troubled returns the problem of a generator that failed a moment ago, or nil.
-func (s *Service) troubled(g *generator) *Problem {
+func (s *Service) troubled(g *generator) *front.Problem {
 	if t := g.trouble.Load(); t != nil && s.clock.Monotonic()-t.at < lasting {
 		return t.problem
 	}
@@ -55,8 +57,7 @@ func (s *Service) troubled(g *generator) *Problem {
 // warnPause is between two warnings of [Client.Warn], whichever clients they are of.
 const warnPause = time.Minute
 
-// Warn logs that a client gets less than it asks for, by a protocol that can't say so. Clients ask as often as they like,
-// so no warning follows within a minute of another.
+// Warn implements [front.Client]. Clients ask as often as they like, so no warning follows within a minute of another.
 func (c *Client) Warn(text string, arguments ...any) {
 	now, next := int64(c.service.clock.Monotonic()), c.service.warned.Load()
 	if now >= next && c.service.warned.CompareAndSwap(next, now+int64(warnPause)) {

@@ -99,7 +99,7 @@ var errLate = errors.New("the request has waited for too long")
 // inSlices mints n numbers of a fenced generator in turn with other clients, within the time that a request may wait. The
 // numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
 func (u Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
-	m, who := u.m, u.client.Who()
+	m, who := u.m, u.client.who()
 	begun, had := u.client.service.clock.Monotonic(), into.Len()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.maxWait, errLate)
 	defer cancel()

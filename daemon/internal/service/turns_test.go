@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 )
 
 func someone(last byte) Who {
-	return Who{address: Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last}))}
+	return Who{address: front.Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last}))}
 }
 
 func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
@@ -110,7 +110,7 @@ type leasing struct {
 func (*leasing) Form() kind.Form { return kind.Number }
 func (*leasing) Caps() kind.Caps {
 	l := snowfence.DefaultLayout()
-	return kind.Caps{Lease: func() fence.Status { return fence.Status{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
+	return kind.Caps{Lease: func() kind.Lease { return kind.Lease{Layout: l, Policy: snowfence.Policy{}.WithDefaults(l)} }}
 }
 func (m *leasing) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	select {
@@ -151,7 +151,7 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 		}
 		// A term ends within the second request.
 		m.terms = 4
-		if err := mint(6 * leastSlice); !errors.As(err, new(*Problem)) || b.Len() != 0 {
+		if err := mint(6 * leastSlice); !errors.As(err, new(*front.Problem)) || b.Len() != 0 {
 			t.Errorf("%d ids of more terms than one, %v", b.Len(), err)
 		}
 		if err := mint(3 * leastSlice); err != nil || !slices.IsSorted(b.Numbers()) {
@@ -162,7 +162,7 @@ func TestLargeRequestIsMintedInSlicesWithinItsTime(t *testing.T) {
 		of := s.generators["default"].minter.Load()
 		_ = of.turns.enter(t.Context(), someone(9)) // at once: the turn is free
 		err := mint(2 * leastSlice)
-		if p := new(Problem); !errors.As(err, &p) || p.Type != Saturated || b.Len() != 0 {
+		if p := new(front.Problem); !errors.As(err, &p) || p.Type != front.Saturated || b.Len() != 0 {
 			t.Errorf("%d ids, %v", b.Len(), err)
 		}
 	})

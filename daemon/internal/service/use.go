@@ -8,22 +8,29 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// A Use is one request of a client to one generator. It is found by [Client.Use] once, and then asked for all that the
-// request needs: what a request may ask for, memory, ids. The errors of its calls are [*Problem]s.
-//
-// A Use ends with its request, or with its message where a request has many: by then the client may have lost its token.
+// A Use is a [front.Use]: one request of a client to one generator.
 type Use struct {
 	client *Client
 	of     *generator
 	m      *served // nil while the generator is starting
 }
 
-// Use finds the generator of a request. A [*Problem] is returned when there is none, or the client may not use it. A request
-// to a generator that does not exist costs one id.
-func (c *Client) Use(name string) (Use, error) {
+// Use implements [front.Client].
+func (c *Client) Use(name string) (front.Use, error) {
+	u, err := c.find(name)
+	if err != nil {
+		return nil, err
+	}
+	c.request = u
+	return &c.request, nil
+}
+
+// find finds the generator of a request.
+func (c *Client) find(name string) (Use, error) {
 	g, err := c.admit(name)
 	if err == nil && g == nil {
 		err = c.pay(nil, 1)
@@ -32,17 +39,17 @@ func (c *Client) Use(name string) (Use, error) {
 	case err != nil:
 		return Use{}, err
 	case g == nil:
-		return Use{}, invalid(UnknownGenerator, "generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
+		return Use{}, front.UnknownGenerator.Field("generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
 	}
 	return c.use(g), nil
 }
 
 func (c *Client) use(g *generator) Use { return Use{c, g, g.minter.Load()} }
 
-// Kind is the kind of the generator's ids.
+// Kind implements [front.Use].
 func (u Use) Kind() string { return u.of.settings.Kind }
 
-// Form returns what the ids are made of, or zero while the generator is starting.
+// Form implements [front.Use].
 func (u Use) Form() kind.Form {
 	if u.m == nil {
 		return 0
@@ -50,10 +57,10 @@ func (u Use) Form() kind.Form {
 	return u.m.Form()
 }
 
-// Most returns how many ids one request may ask for.
+// Most implements [front.Use].
 func (u Use) Most() int { return u.of.limit(u.m) }
 
-// InvalidCount returns the problem with a number of ids that can't be read. It costs one id.
+// InvalidCount implements [front.Use].
 func (u Use) InvalidCount(text string) error {
 	if err := u.client.pay(u.of, 1); err != nil {
 		return err
@@ -61,8 +68,7 @@ func (u Use) InvalidCount(text string) error {
 	return u.problem(u.countProblem(text))
 }
 
-// Mint appends n new ids to the batch, on a [*Problem] none. It takes them from the rates of the client, and gives back
-// those that were not used.
+// Mint implements [front.Use].
 func (u Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	if err := u.client.pay(u.of, n); err != nil {
 		return err
@@ -70,7 +76,7 @@ func (u Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	err := u.mint(ctx, n, into)
 	if err == nil {
 		u.client.settle(n, n)
-	} else if p := new(Problem); u.m == nil || u.m.caps.Lease != nil || errors.As(err, &p) && p.Type.unasked() {
+	} else if p := new(front.Problem); u.m == nil || u.m.caps.Lease != nil || errors.As(err, &p) && unasked(p.Type) {
 		u.client.settle(n, 0) // other failures give nothing back: the store may have counted
 	}
 	return err
@@ -82,7 +88,7 @@ func (u Use) mint(ctx context.Context, n int, into *kind.Batch) error {
 		return err
 	}
 	if u.m.caps.Series != nil {
-		return u.problem(NeedsReservation.plain())
+		return u.problem(front.NeedsReservation.Plain())
 	}
 	had := into.Len()
 	var err error
@@ -127,8 +133,7 @@ func (u Use) show(id string, into *kind.Batch) error {
 	return into.AppendText([]byte(text))
 }
 
-// Show appends the text by which an opaque generator shows an id that exists. On a [*Problem] it
-// appends nothing. It costs one id.
+// Show implements [front.Use].
 func (u Use) Show(id string, into *kind.Batch) error {
 	if err := u.paid(); err != nil {
 		return err
@@ -138,13 +143,12 @@ func (u Use) Show(id string, into *kind.Batch) error {
 		err = u.show(id, into)
 	}
 	if err != nil {
-		return u.problem(invalid(InvalidID, "show", id, reason(err)))
+		return u.problem(front.InvalidID.Field("show", id, reason(err)))
 	}
 	return nil
 }
 
-// Check returns the [*Problem] that Mint would meet, as far as that is known, or nil. It uses nothing up, and takes nothing
-// from a rate. What a minter foresees counts if it can't say how it stands now.
+// Check implements [front.Use]. What a minter foresees counts if it can't say how it stands now.
 func (u Use) Check(n int) error {
 	err := u.ready(n)
 	if err != nil {
@@ -152,7 +156,7 @@ func (u Use) Check(n int) error {
 	}
 	switch caps := u.m.caps; {
 	case caps.Series != nil:
-		return u.problem(NeedsReservation.plain())
+		return u.problem(front.NeedsReservation.Plain())
 	case u.m.of != nil:
 		err = u.client.use(u.m.of).Check(n)
 	case caps.Check != nil:
@@ -166,8 +170,7 @@ func (u Use) Check(n int) error {
 	return nil
 }
 
-// Range reserves n consecutive numbers of a generator that a store counts, and returns the first. A [*Problem] is returned
-// for a generator of another kind, or with an increment above 1. It costs all numbers that were used up for it.
+// Range implements [front.Use]. An increment above 1 is refused.
 func (u Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
 	if err := u.client.pay(u.of, n); err != nil {
 		return 0, err
@@ -188,7 +191,7 @@ func (u Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used i
 	}
 	status := u.m.caps.Counter
 	if status == nil || u.m.Form() != kind.Number {
-		return 0, 0, u.problem(NotConsecutive.plain())
+		return 0, 0, u.problem(front.NotConsecutive.Plain())
 	}
 	// A segment may end in the middle of a batch, and the next one need not follow it. Then these
 	// numbers are used up.
@@ -206,7 +209,7 @@ func (u Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used i
 			return ids[0], used, nil
 		}
 	}
-	return 0, used, u.problem(NotConsecutive.plain())
+	return 0, used, u.problem(front.NotConsecutive.Plain())
 }
 
 // ready refuses too many ids, and returns why the generator gives none.
@@ -229,11 +232,11 @@ func (u Use) paid() error {
 }
 
 // countProblem is the problem with a number of ids that is none or out of range.
-func (u Use) countProblem(value string) *Problem {
-	return invalid(CountOutOfRange, "count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
+func (u Use) countProblem(value string) *front.Problem {
+	return front.CountOutOfRange.Field("count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
 }
 
-func (u Use) problem(p *Problem) error { return u.client.service.problem(u.of, p) }
+func (u Use) problem(p *front.Problem) error { return u.client.service.problem(u.of, p) }
 
 // count counts an answer with n ids.
 func (u Use) count(n int) {

@@ -16,6 +16,7 @@ import (
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/internal/testkit"
@@ -113,8 +114,8 @@ func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 		if err := use.Check(most); err != nil {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most, err)
 		}
-		var p *service.Problem
-		if err := use.Mint(t.Context(), most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != service.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
+		var p *front.Problem
+		if err := use.Mint(t.Context(), most+1, new(kind.Batch)); !errors.As(err, &p) || p.Type != front.CountOutOfRange || !strings.HasSuffix(p.Limit, fmt.Sprintf("1 to %d", most)) {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
 		}
 	}

@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/session"
 	"snowfence.example/snowfence/daemon/kind"
 )
@@ -20,13 +19,13 @@ import (
 type connection struct {
 	*Config
 
-	client    service.Client
+	client    front.Client
 	transport *transport
 	thrift    thrift.TProtocol // of the present message
 	batch     kind.Batch
 
-	agent string             // the last user agent
-	ids   prometheus.Counter // of it
+	agent string // the last user agent
+	count func() // an id of it
 }
 
 // answer answers a message. The connection is at its end after an error.
@@ -139,13 +138,13 @@ func (c *connection) id(ctx context.Context, agent string) (int64, thrift.TAppli
 	}
 	ids := c.batch.Numbers()
 	if len(ids) != 1 {
-		c.Meter.Failed(service.UnknownGenerator.String())
+		c.Meter.Failed(front.UnknownGenerator.String())
 		return 0, internal(fmt.Sprintf("generator %s mints %s ids, and Thrift needs numbers: an operator must set thrift-generator", c.Generator, c.batch.Form()))
 	}
 	if agent != c.agent {
-		c.agent, c.ids = agent, c.Meter.Agent(agent)
+		c.agent, c.count = agent, c.Meter.Agent(agent)
 	}
-	c.ids.Inc()
+	c.count()
 	return int64(ids[0]), nil
 }
 
@@ -176,7 +175,7 @@ func (c *connection) worker() (datacenter, worker int64, err error) {
 		case s.Problem != nil:
 			return 0, 0, s.Problem
 		default:
-			return 0, 0, &service.Problem{Type: service.LeaseUnavailable, Detail: fmt.Sprintf("generator %s of kind %s has no worker id", s.Name, s.Kind)}
+			return 0, 0, &front.Problem{Type: front.LeaseUnavailable, Detail: fmt.Sprintf("generator %s of kind %s has no worker id", s.Name, s.Kind)}
 		}
 	}
 	use, err := c.client.Use(c.Generator)
@@ -188,13 +187,10 @@ func (c *connection) worker() (datacenter, worker int64, err error) {
 
 // problem is an error of the service as old clients understand it.
 func (c *connection) problem(err error) thrift.TApplicationException {
-	var p *service.Problem
-	if !errors.As(err, &p) {
-		p = &service.Problem{Type: service.Internal, Detail: "the answer could not be made"}
-	}
+	p := front.ProblemOf(err)
 	c.Meter.Failed(p.Type.String())
 	text := p.Type.String() + ": " + p.Detail
-	if p.Type == service.ClockUnsafe {
+	if p.Type == front.ClockUnsafe {
 		text = "InvalidSystemClock: " + text
 	}
 	if p.RetryAfter > 0 {

@@ -1,5 +1,5 @@
 // Package thriftfront is the front for clients of Twitter's Snowflake of 2010. It translates its
-// Thrift service into calls of package service and what comes back into answers.
+// Thrift service into calls of package front and what comes back into answers.
 //
 //	i64 get_id(1: string useragent)   mints one id; counted for the user agent
 //	i64 get_worker_id()               the worker number without its datacenter

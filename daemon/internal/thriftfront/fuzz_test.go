@@ -37,7 +37,7 @@ func FuzzConnection(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte) {
 		var first []byte
 		for _, most := range []int{maxMessage, 1, 7} {
-			server := front(t, new(counting), limits)
+			server := newFront(t, new(counting), limits)
 			c := &tape{Reader: bytes.NewReader(sent), most: most}
 			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}), false)
 			if first == nil {
@@ -55,7 +55,7 @@ func FuzzConnection(f *testing.F) {
 
 func TestAnswerAllocatesLittle(t *testing.T) {
 	for _, d := range dialects() {
-		server := front(t, new(counting), limits)
+		server := newFront(t, new(counting), limits)
 		call := message(t, d, "get_id", "agent")
 		const calls = 1000
 		c := &tape{Reader: bytes.NewReader(bytes.Repeat(call, calls)), most: maxMessage}

@@ -7,24 +7,21 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/listen"
-	"snowfence.example/snowfence/daemon/internal/metrics"
-	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/session"
 )
 
 // Config says what the front is made of. All must be given.
 type Config struct {
 	// Service is what the front translates for, and Generator whose ids clients get.
-	Service   *service.Service
+	Service   front.Service
 	Generator string
 
 	// Meter counts requests, and ids for each user agent.
-	Meter *metrics.Front
+	Meter front.Meter
 
 	// Limits are those of connections and messages.
-	Limits config.Limits
+	Limits front.Limits
 }
 
 // Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
@@ -42,16 +39,16 @@ func New(cfg Config) *Server {
 
 // serve serves a connection.
 func (s *Server) serve(ctx context.Context, conn *session.Conn) {
-	address := listen.Remote(conn)
+	address := front.Host(conn.RemoteAddr())
 	client := s.config.Service.Client(address)
-	if err := s.greet(ctx, conn.Conn, &client); err != nil {
+	if err := s.greet(ctx, conn.Conn, client); err != nil {
 		return // counted as a connection alone
 	}
 	s.converse(ctx, conn, client, client.Trusted() || address.IsLoopback())
 }
 
 // converse answers the messages of a connection, until one can't be read or the client is gone.
-func (s *Server) converse(ctx context.Context, stream stream, client service.Client, known bool) {
+func (s *Server) converse(ctx context.Context, stream stream, client front.Client, known bool) {
 	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits, known: known}}
 	bounds := &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}
 	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, bounds), thrift.NewTCompactProtocolConf(c.transport, bounds)
@@ -72,7 +69,7 @@ func (s *Server) converse(ctx context.Context, stream stream, client service.Cli
 }
 
 // greet lets a client in that shows a certificate.
-func (s *Server) greet(ctx context.Context, conn net.Conn, client *service.Client) error {
+func (s *Server) greet(ctx context.Context, conn net.Conn, client front.Client) error {
 	secure, ok := conn.(*tls.Conn)
 	if !ok {
 		return nil

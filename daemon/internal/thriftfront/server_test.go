@@ -16,10 +16,10 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/fence"
 )
 
 // counting is a minter that counts from 1, and holds worker 26 of datacenter 11 in Twitter's layout.
@@ -49,8 +49,8 @@ func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
 
 func (m *counting) Caps() kind.Caps { return kind.Caps{Lease: m.status} }
 
-func (m *counting) status() fence.Status {
-	s := fence.Status{Layout: m.layout, Worker: 11<<5 | 26, Datacenter: 11, Term: 1}
+func (m *counting) status() kind.Lease {
+	s := kind.Lease{Layout: m.layout, Worker: 11<<5 | 26, Term: 1}
 	if m.lost {
 		s.Term = 0
 	}
@@ -66,23 +66,13 @@ const now = 1_541_815_603_606
 
 var limits = config.Limits{Batch: 10, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, Session: 10 * time.Second}
 
-// front returns a front of a generator "default".
-func front(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
+// newFront returns a front of a generator "default".
+func newFront(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
 	t.Helper()
-	settings := config.Default()
-	settings.Store, settings.Limits = "mem:", limits
-	settings, err := settings.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := service.New(service.Config{Settings: settings, Clock: stopped{snowfence.SystemClock()}})
-	if minter != nil {
-		if err := s.Serve("default", minter); err != nil {
-			t.Fatal(err)
-		}
-	}
+	settings := fronttest.Settings(t, func(c *config.Config) { c.Limits = limits })
+	s := fronttest.Service(t, service.Config{Settings: settings, Clock: stopped{snowfence.SystemClock()}}, map[string]kind.Minter{"default": minter})
 	return New(Config{
-		Service: s, Generator: "default", Limits: limits,
+		Service: s, Generator: "default", Limits: s.Limits(),
 		Meter: metrics.NewFront("thrift", func() time.Duration { return 0 }),
 	})
 }
@@ -90,22 +80,7 @@ func front(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
 // serve serves a front on a loopback address until the end of the test.
 func serve(t testing.TB, f *Server) (address string) {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	serveOn(t, f, l)
-	return l.Addr().String()
-}
-
-func serveOn(t testing.TB, f *Server, l net.Listener) {
-	served := make(chan error, 1)
-	go func() { served <- f.Serve(l) }()
-	t.Cleanup(func() {
-		if err := errors.Join(f.Drain(context.Background()), <-served); err != nil {
-			t.Error(err)
-		}
-	})
+	return fronttest.Serve(t, f, nil)
 }
 
 // dialect is how a client speaks.
@@ -211,7 +186,7 @@ func TestOnePortServesEveryTransportAndProtocol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := serve(t, front(t, &counting{layout: layout}, limits))
+	address := serve(t, newFront(t, &counting{layout: layout}, limits))
 	last := int64(0)
 	for _, d := range dialects() {
 		c := d.dial(t, address)
@@ -265,13 +240,13 @@ func TestErrorsAreApplicationExceptions(t *testing.T) {
 		if test.minter != nil {
 			minter = test.minter
 		}
-		c := dialect{true, false}.dial(t, serve(t, front(t, minter, limits)))
+		c := dialect{true, false}.dial(t, serve(t, newFront(t, minter, limits)))
 		c.wantFault(test.method, "a", thrift.INTERNAL_ERROR, test.want)
 	}
 }
 
 func TestGeneratorThatIsNotThereIsNamed(t *testing.T) {
-	f := front(t, new(counting), limits)
+	f := newFront(t, new(counting), limits)
 	f.config.Generator = "orders"
 	c := dialect{}.dial(t, serve(t, f))
 	c.wantFault("get_id", "a", thrift.INTERNAL_ERROR, `unknown-generator: generator is "orders"`)
@@ -279,7 +254,7 @@ func TestGeneratorThatIsNotThereIsNamed(t *testing.T) {
 }
 
 func TestMessagesSentAtOnceAreAnsweredInOrder(t *testing.T) {
-	address := serve(t, front(t, new(counting), limits))
+	address := serve(t, newFront(t, new(counting), limits))
 	for _, d := range dialects() {
 		sent := message(t, d, "get_id", "a")
 		socket := connect(t, address)
@@ -336,7 +311,7 @@ func connect(t testing.TB, address string) net.Conn {
 }
 
 func TestBadMessageEndsTheConnection(t *testing.T) {
-	address := serve(t, front(t, new(counting), limits))
+	address := serve(t, newFront(t, new(counting), limits))
 	good := string(message(t, dialect{}, "get_id", "a"))
 	for name, sent := range map[string]string{
 		"a huge frame":           "\x7f\xff\xff\xff",
@@ -374,7 +349,7 @@ func TestBadMessageEndsTheConnection(t *testing.T) {
 func TestMessageMustComeInTime(t *testing.T) {
 	short := limits
 	short.ReadTimeout = 100 * time.Millisecond
-	address := serve(t, front(t, new(counting), short))
+	address := serve(t, newFront(t, new(counting), short))
 	good := message(t, dialect{}, "get_id", "a")
 	for name, sent := range map[string][]byte{
 		"a connection that says nothing": nil,
@@ -394,7 +369,7 @@ func TestMessageMustComeInTime(t *testing.T) {
 func TestClientMayBeSilentForASession(t *testing.T) {
 	short := limits
 	short.ReadTimeout, short.Session = 100*time.Millisecond, time.Second
-	c := dialect{}.dial(t, serve(t, front(t, new(counting), short)))
+	c := dialect{}.dial(t, serve(t, newFront(t, new(counting), short)))
 	began := time.Now()
 	if _, err := c.call("get_id", "a"); err != nil {
 		t.Fatal(err)

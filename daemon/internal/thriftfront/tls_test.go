@@ -2,15 +2,14 @@ package thriftfront
 
 import (
 	"crypto/tls"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
-	"snowfence.example/snowfence/daemon/token"
+	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -22,30 +21,16 @@ func TestCertificateStandsForAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(at("tokens"), []byte("Correct-horse-battery"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ring, err := token.Open(at("tokens"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings := config.Default()
-	settings.Store = "mem:"
-	if settings, err = settings.Complete(); err != nil {
-		t.Fatal(err)
-	}
-	f := front(t, nil, limits)
-	f.config.Service = service.New(service.Config{Settings: settings, Tokens: ring})
-	if err := f.config.Service.Serve("default", new(counting)); err != nil {
-		t.Fatal(err)
-	}
+	f := newFront(t, nil, limits)
+	guarded := service.Config{Settings: fronttest.Settings(t), Tokens: fronttest.Ring(t, "Correct-horse-battery")}
+	f.config.Service = fronttest.Service(t, guarded, map[string]kind.Minter{"default": new(counting)})
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}, ClientCAs: authority.Pool(), ClientAuth: tls.VerifyClientCertIfGiven,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveOn(t, f, l)
+	fronttest.Serve(t, f, l)
 	for _, shown := range [][]tls.Certificate{{certificate}, nil} {
 		dialer := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authority.Pool(), Certificates: shown}}
 		conn, err := dialer.DialContext(t.Context(), "tcp", l.Addr().String())

@@ -9,7 +9,7 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 const (
@@ -30,7 +30,7 @@ type stream interface {
 // whether it is framed, and in which protocol it is; the answer is alike.
 type transport struct {
 	stream stream
-	limits config.Limits
+	limits front.Limits
 	known  bool // the client
 
 	idle  bool // no byte of the next message has come; a new connection must send its first one soon

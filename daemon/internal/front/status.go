@@ -1,0 +1,48 @@
+package front
+
+import (
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence/daemon/kind"
+)
+
+// Status is one generator as it stands.
+type Status struct {
+	Name      string
+	Kind      string
+	Namespace string
+	// Form is zero while the generator is starting.
+	Form kind.Form
+	// Problem is what a request would meet now or before long, or nil.
+	Problem *Problem
+	// Lease is nil while the generator is starting, or if its kind needs none.
+	Lease *kind.Lease
+	// Counter is nil while the generator is starting, or if a store does not count its ids.
+	Counter *kind.Counter
+	// Ends is when its ids are used up: at the layout's horizon, or when the counter reaches its
+	// limit at its average rate. It is zero if that is not known, or further away than a
+	// [time.Duration] reaches.
+	Ends time.Time
+	// EndsSoon is true from a year before Ends, and while a counter has a tenth of its numbers
+	// left at most: its use may grow, and a daily sequence has no rate.
+	EndsSoon bool
+	// Trouble is a store that does not do its part, although ids are minted still; nil if there is none.
+	Trouble *Trouble
+	// IDs and Requests count what was minted, Problems what was not.
+	IDs      uint64
+	Requests uint64
+	Problems map[Type]uint64
+}
+
+// Trouble is a store that does not do its part.
+type Trouble struct {
+	Text  string    // in the store's words
+	Since time.Time // the first request that failed
+	Until time.Time // until then ids go on; zero if that is not known, or there are none
+}
+
+// Ready reports whether every generator can mint, and will be able to for a while.
+func Ready(statuses []Status) bool {
+	return !slices.ContainsFunc(statuses, func(s Status) bool { return s.Problem != nil })
+}
