@@ -22,6 +22,9 @@ FROM = 0
 # What "make vulnerabilities" asks. A copy may be a folder: file:///FOLDER.
 DATABASE = https://vuln.go.dev
 
+# Tests of real servers are built with this tag.
+TAGS = -tags servers
+
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
@@ -86,10 +89,10 @@ REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestClie
 .PHONY: test
 test: .bin/grpcurl $(CURRENT) ## every test of every module, real servers included; under 15 minutes on two cores
 	@tools/need.sh $(NEEDED)
-	@$(GO) test -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... $(DAEMON) ./...
-	@$(GO) test -timeout 30m -run '$(REAL)' ./daemon/internal/sqltest
+	@$(GO) test $(TAGS) -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... $(DAEMON) ./...
+	@$(GO) test $(TAGS) -timeout 30m -run '$(REAL)' ./daemon/internal/sqltest
 	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
-	@$(GO) test -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... ./daemon/... $(RACED)
+	@$(GO) test $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... ./daemon/... $(RACED)
 	@$(MAKE) current
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
@@ -121,14 +124,14 @@ examples: ## test the programs in examples: 100,000 rows each, by database/sql a
 lint: tools cross ## the linters over every module, and the checks of the house
 	@$(MAKE) generate STUBS=.bin/stubs
 	@diff -u -I '^//.*protoc' -x doc.go -x 'go.*' -x '*.proto' api/snowfencev1 .bin/stubs/snowfencev1
-	@.bin/golangci-lint run ./...
-	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run ./...) || exit 1; done
-	@cd daemon && ../.bin/golangci-lint run ./...
-	@cd cmd/snowfence && ../../.bin/golangci-lint run ./...
-	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock ./...
-	@cd bench && GOWORK=off ../.bin/golangci-lint run ./...
-	@cd examples && GOWORK=off ../.bin/golangci-lint run ./...
-	@cd tools && GOWORK=off ../.bin/golangci-lint run ./...
+	@.bin/golangci-lint run --build-tags servers ./...
+	@for module in $(ENGINES); do (cd $$module && ../../.bin/golangci-lint run --build-tags servers ./...) || exit 1; done
+	@cd daemon && ../.bin/golangci-lint run --build-tags servers ./...
+	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags servers ./...
+	@cd cmd/snowfence && ../../.bin/golangci-lint run --build-tags faultclock,servers ./...
+	@cd bench && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
+	@cd examples && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
+	@cd tools && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
 	@GOWORK=off $(GO) mod tidy -diff
 	@for module in $(ENGINES) api/snowfencev1 daemon cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
@@ -229,10 +232,10 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@$(GO) test ./store/filestore -run '^TestNoSchedule' -count=1 -timeout 60m -filestore.runs 300000 -filestore.from $(FROM)
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000
 	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
-	@cd cmd/snowfence && $(GO) test -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./... ../../daemon/...
+	@cd cmd/snowfence && $(GO) test $(TAGS) -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./... ../../daemon/...
 	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
-	@cd cmd/snowfence && $(GO) test ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
+	@cd cmd/snowfence && $(GO) test $(TAGS) ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
 	@$(MAKE) client
 	@$(MAKE) chaos
 	@$(MAKE) hostile
@@ -290,7 +293,7 @@ api: ## list everything that the public packages export, in docs/api.txt
 pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, the SQL that a test compares, and the table of docs/clients.md; some minutes
 	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@$(GO) test -run '^TestPageOfTheMetrics' -count=1 ./daemon/internal/metrics -metrics.write
-	@cd cmd/snowfence && $(GO) test -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
 
