@@ -97,7 +97,7 @@ func (m mutant) plant(ctx context.Context, dir string) error {
 	}
 	// Compiled first and run then, so that a mutant that does not compile is none
 	// that was caught.
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", "servers", "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = in
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %w\n%s", m.file, errBuild, err, out)
