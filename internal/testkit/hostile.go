@@ -175,7 +175,10 @@ func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, ans
 	defer proxying.Wait()
 	defer func() { _ = listener.Close(); cancel() }()
 	var over atomic.Bool
+	var one sync.Mutex // spoil is called for one connection at a time
 	spoilt := func(n int, b []byte) io.Reader {
+		one.Lock()
+		defer one.Unlock()
 		answer, changed := spoil(n, b)
 		if changed {
 			over.Store(true)
