@@ -26,6 +26,7 @@ require (
 	github.com/gofrs/uuid/v5 v5.5.1 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.29.0 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
 	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
 	github.com/jackc/puddle/v2 v2.2.3 // indirect
@@ -42,6 +43,8 @@ require (
 	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/speps/go-hashids/v2 v2.0.1 // indirect
+	github.com/spf13/cobra v1.10.2 // indirect
+	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/sqids/sqids-go v0.4.1 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
@@ -62,6 +65,7 @@ require (
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	snowfence.example/snowfence/api/snowfencev1 v0.0.0 // indirect
+	snowfence.example/snowfence/cmd/snowfence v0.0.0-00010101000000-000000000000 // indirect
 	snowfence.example/snowfence/store/etcdstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/natsstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/redisstore v0.0.0 // indirect
@@ -71,9 +75,13 @@ require (
 replace (
 	snowfence.example/snowfence => ..
 	snowfence.example/snowfence/api/snowfencev1 => ../api/snowfencev1
+	snowfence.example/snowfence/cmd/snowfence => ../cmd/snowfence
 	snowfence.example/snowfence/daemon => ../daemon
 	snowfence.example/snowfence/store/etcdstore => ../store/etcdstore
 	snowfence.example/snowfence/store/natsstore => ../store/natsstore
 	snowfence.example/snowfence/store/redisstore => ../store/redisstore
 	snowfence.example/snowfence/store/zkstore => ../store/zkstore
 )
+
+// The tests of redis run it.
+tool snowfence.example/snowfence/cmd/snowfence

@@ -159,7 +159,7 @@ by hand. -o json prints one object a line.`,
 			if err != nil {
 				return err
 			}
-			d.Number, d.ID, d.State, d.Reason, d.Changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), string(e.State), e.Reason, ""
+			d.Number, d.ID, d.State, d.Reason, d.Changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), e.State, e.Reason, ""
 			if !e.Changed.IsZero() {
 				d.Changed = e.Changed.Format(time.RFC3339)
 			}
