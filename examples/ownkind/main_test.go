@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/daemon/kind/kindtest"
+	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/kind/kindtest"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
 )
