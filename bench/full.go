@@ -65,7 +65,7 @@ const (
 
 // keepUp runs callers that take ids as fast as they can: first without looking at the clock,
 // in ten parts, for the rate and its cost, and then half as long with every call timed, for the
-// longest. The goals are Snowfence's; it returns those that were missed.
+// longest. The goals are Snowfence's. It returns the missed goals.
 func keepUp(name string, callers int, lasts time.Duration, call func() error) (missed []string, err error) {
 	const parts = 10
 	var caps, cores []float64

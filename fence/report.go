@@ -48,18 +48,7 @@ func (l *loop) Report(r lease.Report) {
 	case lease.Resumed:
 		log.Info("issues ids again", "after", r.For.Round(time.Millisecond))
 	case lease.Silent:
-		what := "the store does not answer"
-		switch {
-		case errors.Is(r.Err, store.ErrDamaged):
-			what = "the store can't be used"
-		case r.Reads:
-			what = "the store takes no writes"
-		}
-		log = log.With("for", r.For.Round(time.Millisecond))
-		if r.Since > 0 && !r.Reads { // otherwise it has never answered this process
-			log = log.With("last-answer-before", r.Since.Round(time.Millisecond))
-		}
-		log.Warn(what, "left", r.Left.Round(time.Millisecond), "error", r.Err)
+		silent(log, r)
 	case lease.Answered:
 		what := "the store answers again"
 		if r.Reads {
@@ -78,14 +67,35 @@ func (l *loop) Report(r lease.Report) {
 			log.Info("made a new namespace", "layout", layout)
 		}
 	case lease.Ended:
-		switch {
-		case r.Term == 0:
-			log.Info("closed")
-		case r.For == 0:
-			log.Warn("closed, but did not give the worker id back: the store is away", "worker", r.Worker)
-		default:
-			log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
-		}
+		ended(log, r)
+	}
+}
+
+// silent logs that the store does not answer, takes no writes, or can't be used.
+func silent(log *slog.Logger, r lease.Report) {
+	text := "the store does not answer"
+	switch {
+	case errors.Is(r.Err, store.ErrDamaged):
+		text = "the store can't be used"
+	case r.Reads:
+		text = "the store takes no writes"
+	}
+	log = log.With("for", r.For.Round(time.Millisecond))
+	if r.Since > 0 && !r.Reads { // otherwise it has never answered this process
+		log = log.With("last-answer-before", r.Since.Round(time.Millisecond))
+	}
+	log.Warn(text, "left", r.Left.Round(time.Millisecond), "error", r.Err)
+}
+
+// ended logs the end of the holder, and who gets its worker id.
+func ended(log *slog.Logger, r lease.Report) {
+	switch {
+	case r.Term == 0:
+		log.Info("closed")
+	case r.For == 0:
+		log.Warn("closed, but did not give the worker id back: the store is away", "worker", r.Worker)
+	default:
+		log.Info("closed, and left its worker id to the next process with its journal", "worker", r.Worker, "for", r.For.Round(time.Millisecond))
 	}
 }
 

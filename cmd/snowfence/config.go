@@ -35,8 +35,8 @@ func (p program) configCheck() *cobra.Command {
 		Short: "Say whether the configuration is valid",
 		Long: `Check reads the configuration as serve does, and names everything that is wrong
 with it, with line and column. It reads the files of tokens and of TLS, and
-those that the store's URL names, and opens no store and no port. It warns of
-what will stop ids. The exit code of an invalid configuration is 2. -o json
+the files in the store's URL. It opens no store and no port. It warns when ids
+will stop. The exit code of an invalid configuration is 2. -o json
 prints {"valid":…,"generators":[…],"faults":[{"key","value","from","reason"}]}.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,

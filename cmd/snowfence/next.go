@@ -87,7 +87,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	return cmd
 }
 
-// mint returns the texts of n new ids. A holder of a worker id has no log here: the user is told what it waits for.
+// mint returns the texts of n new ids. A holder of a worker id writes no log here. The verb prints its waits instead.
 func (p program) mint(ctx context.Context, c config.Config, name string, n int, e decode.Encoding) ([]string, error) {
 	m, g := daemon.Minting{Config: p.builtin(c)}, c.Generators[name]
 	if g.Kind == builtin.KindOpaque {

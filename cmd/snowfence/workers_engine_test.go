@@ -89,7 +89,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			mint()
 			expect(run(exitOK, "workers", "list", "-o", "json"), `"type":"worker","worker":7,"state":"held"`, `"taken":1`, `"registers":5`)
 			expect(run(exitOK, "namespace", "list", "-o", "json"), `{"namespace":"default",`, `"capacity":1024,"registers":5,"held":1}`)
-			expect(run(exitOK, "workers", "show", "7"), "worker 7 of namespace default: held", "a claimant    is told: no worker id is free")
+			expect(run(exitOK, "workers", "show", "7"), "worker 7 of namespace default: held", "a claimant    is refused: no worker id is free")
 			cost := "a holder that lives claims another worker id once it notices, if one is free"
 			if e.Lossy {
 				cost = "a holder that lives gives no ids for 500ms: it claims another worker id, if one is free, and this store can lose a claim for so long"

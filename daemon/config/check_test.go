@@ -103,7 +103,7 @@ func TestDefaultIsLeftToTheFence(t *testing.T) {
 	for file, want := range map[string]time.Duration{"{}": 0, "generators: {default: {policy: {max-wait: 1s}}}": time.Second} {
 		g := load(t, Sources{File: write(t, file)}).Generators["default"]
 		if got := g.Fence().Policy.MaxWait; got != want {
-			t.Errorf("%s: the fence is told to wait %s, want %s", file, got, want)
+			t.Errorf("%s: the fence waits for %s, want %s", file, got, want)
 		}
 		if got := g.InEffect().Policy.MaxWait; got != time.Second {
 			t.Errorf("%s: %s is in effect, want 1s", file, got)

@@ -18,7 +18,7 @@ import (
 // What docs/engines.md says of claims and extensions, on real servers of this
 // host that sync every write:
 //
-//	go test ./internal/engine -run '^$' -bench . -benchtime 200x
+//	go test ./openstore -run '^$' -bench . -benchtime 200x
 
 // BenchmarkClaim is fence.Open on a namespace that exists: from nothing to the
 // first id.

@@ -17,7 +17,7 @@
 //
 // [RunFaulty] runs them all again under faults between the clients and their
 // users. Whether swaps are linearizable when calls race without an arrangement,
-// internal/lineartest finds out.
+// daemon/internal/lineartest finds out.
 //
 // [Check] returns the violations instead of failing a test. The suite's own
 // tests use it to show that it finds what it is there to find.

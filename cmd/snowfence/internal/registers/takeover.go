@@ -16,7 +16,7 @@ type Takeover struct {
 	Made             bool // the namespace is new
 	Source           takeover.System
 	Margin           time.Duration
-	Plan             takeover.Plan // its steps, or those that were done
+	Plan             takeover.Plan // once applied, it has the finished steps only
 	Applied          bool
 }
 

@@ -94,7 +94,7 @@ func WorkerText(r *roster.Roster, w roster.Worker) string {
 		namespaced("layout", x.Layout, r.Record().Layout)
 	}
 	if refusal := r.Refusal(w); refusal != nil {
-		line("a claimant", "is told: %s", text.Message(refusal))
+		line("a claimant", "is refused: %s", text.Message(refusal))
 	} else {
 		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
 	}
