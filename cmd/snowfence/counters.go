@@ -107,8 +107,8 @@ func (p program) countersSet() *cobra.Command {
 		Short: "Raise a counter's next number",
 		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
 increment, is reserved next. It shows the counter before and after, and asks. A
-number below the counter's next is refused, because such numbers are in use. If a
-process wrote meanwhile, nothing is changed. Processes still give the segments
+number below the counter's next is refused, because such numbers are in use. If
+a process wrote meanwhile, nothing is changed. Processes still give the segments
 that they have reserved.
 
 A daily sequence counts each date of its own, so it needs --date. A date that
