@@ -28,7 +28,8 @@ type loop struct {
 	disk          *drive.Disk
 	before        bool // the journal has a term of an earlier process
 	horizonWarned bool
-	logged        string // the last claim's error that was logged
+	logged        string // the type of the last claim's error that was logged
+	loggedAt      time.Duration
 }
 
 func newLoop(h *Holder, opened chan<- error) *loop {

@@ -123,3 +123,19 @@ func TestFillIsOfOneTerm(t *testing.T) {
 		}
 	})
 }
+
+// TestClaimThatFailsAgainAndAgainIsLoggedOnceAMinute loses a pinned worker id to a process whose clock is ahead.
+func TestClaimThatFailsAgainAndAgainIsLoggedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory, ahead := memstore.New(), &jumping{Clock: snowfence.SystemClock()}
+		var log journal
+		h := open(t, memory.Client(), pinned, log.keep, func(c *fence.Config) { c.ClaimWait = time.Second })
+		ahead.jumped.Store(int64(time.Minute))
+		open(t, memory.Client(), pinned, func(c *fence.Config) { c.Clock, c.Process.PID = ahead, 2 })
+		pass(50 * time.Second)
+		log.once(t, "level=ERROR", "claim a worker id")
+		if h.Status().Ready {
+			t.Error("it is ready beside another holder of its worker id")
+		}
+	})
+}

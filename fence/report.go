@@ -25,12 +25,9 @@ func (l *loop) Report(r lease.Report) {
 		l.wait(log, r)
 	case lease.GaveUp:
 		l.waitsFor(Waiting{})
-		text := r.Err.Error()
-		if outside := new(lease.TimeError); errors.As(r.Err, &outside) {
-			text = outside.Reason.Error() // without the time, which changes
-		}
-		if text != l.logged { // it is tried again and again
-			l.logged = text
+		// It is tried again and again, and the times in the text change.
+		if kind, now := fmt.Sprintf("%T", r.Err), l.config.Clock.Monotonic(); kind != l.logged || now-l.loggedAt >= time.Minute {
+			l.logged, l.loggedAt = kind, now
 			log.Error("claim a worker id", "error", r.Err)
 		}
 		l.answerOpen(l.blame(r.Err))
