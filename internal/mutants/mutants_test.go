@@ -1,6 +1,7 @@
-// Package mutants plants bugs in the source, one at a time, and runs the test
-// that has to find each. The tree itself is not touched: the compiler reads the
-// changed file from elsewhere (go build -overlay).
+// Package mutants plants bugs in the source and runs the test that has to find each.
+// The tree itself is not touched: the compiler reads the changed files from elsewhere
+// (go build -overlay). One program holds all bugs that the tests of one package have to
+// find, each in a copy of its function, and an environment variable chooses one of them.
 //
 // The bugs of the lease protocol are planted in the simulation; see internal/sim.
 // Here are those that no simulation sees, each a change of one line or two, and those
@@ -8,13 +9,12 @@
 package mutants
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,67 +43,76 @@ func TestMutantsBesideDatabasesAreCaught(t *testing.T) {
 	caught(t, schemas, gapless)
 }
 
+// folder returns the folder of the mutant's test, from the root of the tree.
+func (m mutant) folder() string {
+	if m.in == "" {
+		return path.Dir(m.file)
+	}
+	return m.in
+}
+
 func caught(t *testing.T, tables ...[]mutant) {
 	t.Helper()
+	byFolder := map[string][]mutant{}
 	for _, m := range slices.Concat(tables...) {
-		t.Run(m.name, func(t *testing.T) {
+		byFolder[m.folder()] = append(byFolder[m.folder()], m)
+	}
+	for folder, mutants := range byFolder {
+		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			if err := m.plant(t.Context(), t.TempDir()); err != nil {
-				t.Error(err)
+			binary, err := compile(t.Context(), t.TempDir(), mutants)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, m := range mutants {
+				t.Run(m.name, func(t *testing.T) {
+					t.Parallel()
+					if err := m.run(t.Context(), binary, i); err != nil {
+						t.Error(err)
+					}
+				})
 			}
 		})
 	}
 }
 
-// What can be wrong with a mutant, or with the test that has to find it.
+// Ways in which a mutant, or the test that has to find it, is wrong.
 var (
-	errRotten   = errors.New("the text to be replaced does not occur exactly once")
+	errRotten   = errors.New("the text to be replaced does not occur exactly once in a function")
 	errBuild    = errors.New("it does not compile")
 	errSurvived = errors.New("the test does not fail")
 )
 
-// plant returns nil if the mutant is caught: it compiles, and the test, run with
-// it, fails by itself.
-func (m mutant) plant(ctx context.Context, dir string) error {
+// compile builds the tests of the folder of mutants, with all of them planted, and returns the path of
+// the program. It is built before any of its tests runs, so that a mutant that does not compile does
+// not count as caught.
+func compile(ctx context.Context, dir string, mutants []mutant) (binary string, err error) {
 	root, err := filepath.Abs(house)
 	if err != nil {
-		return err
+		return "", err
 	}
-	file := filepath.Join(root, filepath.FromSlash(m.file))
-	source, err := os.ReadFile(file)
+	overlay, err := plant(root, dir, mutants)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if n := bytes.Count(source, []byte(m.old)); n != 1 {
-		return fmt.Errorf("%s: %w, but %d times: %q", m.file, errRotten, n, m.old)
-	}
-	planted, overlay, binary := filepath.Join(dir, "planted.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "planted.test")
-	if err := os.WriteFile(planted, bytes.Replace(source, []byte(m.old), []byte(m.new), 1), 0o600); err != nil {
-		return err
-	}
-	replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: planted}})
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(overlay, replace, 0o600); err != nil {
-		return err
-	}
-	in := filepath.Join(root, filepath.FromSlash(m.in))
-	if m.in == "" {
-		in = filepath.Dir(file)
-	}
+	in := filepath.Join(root, filepath.FromSlash(mutants[0].folder()))
 	if _, err := os.ReadDir(in); err != nil { // so that the go command caches no result of other tests
-		return err
+		return "", err
 	}
-	// Compiled first and run then, so that a mutant that does not compile is none
-	// that was caught.
+	binary = filepath.Join(dir, "planted.test")
 	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", "servers", "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = in
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %w\n%s", m.file, errBuild, err, out)
+		return "", fmt.Errorf("%s: %w: %w\n%s", mutants[0].folder(), errBuild, err, out)
 	}
-	run := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout=2m", "-test.run", "^"+m.test+"$")
-	run.Dir = in
+	return binary, nil
+}
+
+// run returns nil if the mutant is caught: its test, run with bug i of the program, fails by itself.
+func (m mutant) run(ctx context.Context, binary string, i int) error {
+	run := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout=10m", "-test.run", "^"+m.test+"$")
+	run.Dir = filepath.Join(house, filepath.FromSlash(m.folder()))
+	run.Env = append(run.Environ(), chosen(i))
 	out, err := run.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {

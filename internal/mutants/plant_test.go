@@ -37,7 +37,11 @@ func TestMutantsThatAreNotCaughtAreReported(t *testing.T) {
 			t.Parallel()
 			m := good
 			test.change(&m)
-			if err := m.plant(t.Context(), t.TempDir()); !errors.Is(err, test.want) {
+			binary, err := compile(t.Context(), t.TempDir(), []mutant{m})
+			if err == nil {
+				err = m.run(t.Context(), binary, 0)
+			}
+			if !errors.Is(err, test.want) {
 				t.Errorf("the error is %v", err)
 			}
 		})

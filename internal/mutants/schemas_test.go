@@ -49,8 +49,8 @@ var schemas = served([]mutant{
 	{
 		name: "tinyid: the swap does not compare",
 		file: tinyid,
-		old:  "where id=? and max_id=? and version=? and biz_type=?",
-		new:  "where id=? and max_id>=? and version>=? and biz_type=?",
+		old:  "fill.Replace(read), fill.Replace(swap)",
+		new:  "fill.Replace(read), strings.ReplaceAll(fill.Replace(swap), \"=? and\", \">=? and\")",
 		test: "TestTinyidSwapThatOthersPreventIsTriedBoundedly",
 	},
 	{

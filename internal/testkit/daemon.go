@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -172,17 +171,6 @@ func (d *Daemon) Log() string {
 // Client returns an HTTP client that keeps one connection to a daemon.
 func Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: 30 * time.Second}
-}
-
-// Build builds the program of a package, given by its import path, with the
-// build tags, and returns the path of the executable.
-func Build(t testing.TB, importPath, tags string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), filepath.Base(importPath))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", tags, "-o", path, importPath).CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", importPath, err, out)
-	}
-	return path
 }
 
 // Mint asks a daemon's generator for n ids and appends those that arrive. When the daemon
