@@ -34,13 +34,7 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	caught(t, table, simulated, counted, files, onDisk)
-}
-
-// TestMutantsBesideDatabasesAreCaught starts a server for each mutant, so it takes minutes. "make mutants" runs it,
-// and "make test" does not.
-func TestMutantsBesideDatabasesAreCaught(t *testing.T) {
-	caught(t, schemas, gapless)
+	caught(t, "", table, simulated, counted, files, onDisk)
 }
 
 // folder returns the folder of the mutant's test, from the root of the tree.
@@ -51,7 +45,8 @@ func (m mutant) folder() string {
 	return m.in
 }
 
-func caught(t *testing.T, tables ...[]mutant) {
+// caught plants the mutants, and builds the tests with the tags.
+func caught(t *testing.T, tags string, tables ...[]mutant) {
 	t.Helper()
 	byFolder := map[string][]mutant{}
 	for _, m := range slices.Concat(tables...) {
@@ -60,7 +55,7 @@ func caught(t *testing.T, tables ...[]mutant) {
 	for folder, mutants := range byFolder {
 		t.Run(folder, func(t *testing.T) {
 			t.Parallel()
-			binary, err := compile(t.Context(), t.TempDir(), mutants)
+			binary, err := compile(t.Context(), t.TempDir(), tags, mutants)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,10 +78,10 @@ var (
 	errSurvived = errors.New("the test does not fail")
 )
 
-// compile builds the tests of the folder of mutants, with all of them planted, and returns the path of
+// compile builds the tests of the folder of mutants with the tags, and with all of them planted, and returns the path of
 // the program. It is built before any of its tests runs, so that a mutant that does not compile does
 // not count as caught.
-func compile(ctx context.Context, dir string, mutants []mutant) (binary string, err error) {
+func compile(ctx context.Context, dir, tags string, mutants []mutant) (binary string, err error) {
 	root, err := filepath.Abs(house)
 	if err != nil {
 		return "", err
@@ -100,7 +95,7 @@ func compile(ctx context.Context, dir string, mutants []mutant) (binary string, 
 		return "", err
 	}
 	binary = filepath.Join(dir, "planted.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", "servers", "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-tags", tags, "-ldflags", "-s -w", "-overlay", overlay, "-o", binary, ".")
 	build.Dir = in
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w: %w\n%s", mutants[0].folder(), errBuild, err, out)

@@ -11,7 +11,7 @@ import (
 
 // TestMutantsAreOfTheSource looks for the text of every mutant in the source. Only "make mutants" plants some of them.
 func TestMutantsAreOfTheSource(t *testing.T) {
-	for _, m := range slices.Concat(table, simulated, counted, files, onDisk, schemas, gapless) {
+	for _, m := range slices.Concat(table, simulated, counted, files, onDisk, beside, schemas, gapless) {
 		source, err := os.ReadFile(filepath.Join(house, filepath.FromSlash(m.file)))
 		if n := bytes.Count(source, []byte(m.old)); err != nil || n != 1 {
 			t.Errorf("%s: %s: the text occurs %d times (%v): %q", m.name, m.file, n, err, m.old)
@@ -37,7 +37,7 @@ func TestMutantsThatAreNotCaughtAreReported(t *testing.T) {
 			t.Parallel()
 			m := good
 			test.change(&m)
-			binary, err := compile(t.Context(), t.TempDir(), []mutant{m})
+			binary, err := compile(t.Context(), t.TempDir(), "", []mutant{m})
 			if err == nil {
 				err = m.run(t.Context(), binary, 0)
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -33,9 +34,17 @@ type stopping struct {
 }
 
 func (s *stopping) change() error {
-	if s.left--; s.left == 0 {
-		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	if s.left--; s.left != 0 {
+		return nil
 	}
+	// The kernel may stop another thread first, and this one would go on for a while.
+	resumed := make(chan os.Signal, 1)
+	signal.Notify(resumed, syscall.SIGCONT)
+	defer signal.Stop(resumed)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+		return err
+	}
+	<-resumed
 	return nil
 }
 
