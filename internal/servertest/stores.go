@@ -48,25 +48,16 @@ func conformance(t *testing.T, b bed) {
 	storetest.Run(t, harness)
 }
 
-// Each fault has a prefix of its own: some engines list all folders of a prefix.
+// All faults at once: each alone is for stores in memory.
 func conformanceUnderFaults(t *testing.T, b bed) {
-	var running sync.WaitGroup
-	for name := range storetest.Faulty(storetest.Harness{}) {
-		p := b.at()
-		p.Prefix += strings.ReplaceAll(name, "-", "")
-		open := func(ctx context.Context) (store.Store, error) { return b.Open(ctx, b.URL(p)) }
-		for other, harness := range storetest.Faulty(storetest.Harness{Open: open, Timeout: limit}) {
-			if other != name {
-				continue
-			}
-			running.Go(func() {
-				for _, violation := range storetest.Check(t.Context(), harness) {
-					t.Errorf("%s: %v", name, violation)
-				}
-			})
+	p := b.at()
+	p.Prefix += "faults"
+	open := func(ctx context.Context) (store.Store, error) { return b.Open(ctx, b.URL(p)) }
+	for name, harness := range storetest.Faulty(storetest.Harness{Open: open, Timeout: limit}) {
+		if name == "all" {
+			storetest.Run(t, harness)
 		}
 	}
-	running.Wait()
 }
 
 func prefixesDoNotSeeEachOther(t *testing.T, b bed) {

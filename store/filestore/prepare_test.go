@@ -152,48 +152,55 @@ func TestTakeoverWaitsForALockOfFormat1AndItsContextEndsTheWait(t *testing.T) {
 
 // TestPreparationThatIsStoppedAtAnyStepIsCarriedOn stops, kills or fails a process at each
 // step while it makes a store or takes one over, lets the power fail or not, and opens the
-// store after and beside it.
+// store after and beside it. Of the steps that are the same for each of the 256 folders it takes some.
 func TestPreparationThatIsStoppedAtAnyStepIsCarriedOn(t *testing.T) {
 	for _, format := range []int{0, 1} {
 		t.Run(fmt.Sprintf("from format %d", format), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, uint64(format)))
-			for stop, ended := 1, false; !ended; stop++ {
-				w := &world{t: t, seed: uint64(stop), rng: rng}
-				w.disk = modeldisk.New(w.pick)
-				if format == 1 {
-					w.earlier(w.disk.Process())
+			steps := stopPreparation(t, rng, format, 1<<20)
+			for stop := 1; stop <= steps; stop++ {
+				if edge := min(stop, steps-stop); edge < 50 || stop%20 == 0 {
+					stopPreparation(t, rng, format, stop)
 				}
-				var err error
-				a := w.start("first", w.disk, func(a *actor) {
-					_, err = openOn(t.Context(), a.process, "/model", Config{Rand: source{rng}})
-				})
-				for n := 0; n < stop && !ended; n++ {
-					_, ok := a.step()
-					ended = !ok
-				}
-				if ended && err != nil {
-					t.Fatal(err)
-				}
-				after := w.disk.Clone(w.pick)
-				after.LosePower(w.pick)
-				w.usable(after, "the power failed")
-				if rng.IntN(2) == 0 {
-					a.process.Kill()
-				}
-				// One that is stopped holds the lock of format 1 for some steps, and is waited for.
-				if a.process.Locks() == 0 {
-					w.usable(w.disk, "beside it")
-				}
-				for _, ok := a.step(); ok; _, ok = a.step() { // carries on, or ends at once
-				}
-				if !a.process.Dead() && err != nil {
-					w.fatalf("stopped at step %d, the process can't go on: %v", stop, err)
-				}
-				a.stop()
-				w.usable(w.disk, "after it")
 			}
 		})
 	}
+}
+
+// stopPreparation stops a process at a step, and returns how many it has made.
+func stopPreparation(t *testing.T, rng *rand.Rand, format, stop int) (steps int) {
+	w := &world{t: t, seed: uint64(stop), rng: rng}
+	w.disk = modeldisk.New(w.pick)
+	if format == 1 {
+		w.earlier(w.disk.Process())
+	}
+	var err error
+	a := w.start("first", w.disk, func(a *actor) {
+		_, err = openOn(t.Context(), a.process, "/model", Config{Rand: source{rng}})
+	})
+	for ok := true; ok && steps < stop; steps++ {
+		if _, ok = a.step(); !ok && err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := w.disk.Clone(w.pick)
+	after.LosePower(w.pick)
+	w.usable(after, "the power failed")
+	if rng.IntN(2) == 0 {
+		a.process.Kill()
+	}
+	// One that is stopped holds the lock of format 1 for some steps, and is waited for.
+	if a.process.Locks() == 0 {
+		w.usable(w.disk, "beside it")
+	}
+	for _, ok := a.step(); ok; _, ok = a.step() { // carries on, or ends at once
+	}
+	if !a.process.Dead() && err != nil {
+		w.fatalf("stopped at step %d, the process can't go on: %v", stop, err)
+	}
+	a.stop()
+	w.usable(w.disk, "after it")
+	return steps
 }
 
 // TestPreparationSyncsWhatAWriterOfFormat1HasRenamed takes over a store whose last writer was

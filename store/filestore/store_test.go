@@ -63,10 +63,15 @@ func TestConformance(t *testing.T) {
 		})
 	})
 	t.Run("faulty", func(t *testing.T) {
+		// All at once: each alone is for stores in memory, whose calls take no fsync.
 		dir := folder(t)
-		storetest.RunFaulty(t, storetest.Harness{
+		for name, h := range storetest.Faulty(storetest.Harness{
 			Open: func(ctx context.Context) (store.Store, error) { return Open(ctx, Config{Dir: dir}) },
-		})
+		}) {
+			if name == "all" {
+				storetest.Run(t, h)
+			}
+		}
 	})
 }
 
