@@ -1,3 +1,5 @@
+//go:build servers
+
 package main
 
 import (
@@ -245,13 +247,6 @@ func (c *chaos) kill(s *subject, random *rand.Rand) {
 	pause(c.t.Context(), between(random, 0, time.Second))
 }
 
-func (c *chaos) pause(s *subject, random *rand.Rand) {
-	d := s.current()
-	d.Signal(syscall.SIGSTOP)
-	pause(c.t.Context(), between(random, chaosWindow, 2*chaosWindow))
-	d.Signal(syscall.SIGCONT)
-}
-
 // setClock sets a clock off by a second to a year, small and large steps being
 // as likely as each other.
 func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
@@ -385,16 +380,13 @@ func (s *subject) await(total int64, limit time.Duration) bool {
 	return true
 }
 
-// pause lets the fault or the pace last.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 func between(random *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(random.Int64N(int64(most-least)))
+}
+
+func (c *chaos) pause(s *subject, random *rand.Rand) {
+	d := s.current()
+	d.Signal(syscall.SIGSTOP)
+	pause(c.t.Context(), between(random, chaosWindow, 2*chaosWindow))
+	d.Signal(syscall.SIGCONT)
 }

@@ -278,3 +278,26 @@ func TestClientShowsItsTokenByTLS(t *testing.T) {
 		}
 	}
 }
+
+const standbyWindow = time.Second // of the configuration in docs/order.md
+
+// strictConfig is a file with the configuration that docs/order.md shows.
+func strictConfig(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/order.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
+	config, _, found := strings.Cut(rest, "```\n")
+	if !found || !strings.Contains(config, "window: "+standbyWindow.String()) {
+		t.Fatalf("docs/order.md has no configuration with a window of %s", standbyWindow)
+	}
+	// Its store is a flag here.
+	_, config, _ = strings.Cut(config, "\n")
+	file := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -164,5 +165,22 @@ func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
 		t.Logf("round %d: %d answers before the pause, %d refusals after it", round, before, refused)
 		a.Kill()
 		b.Kill()
+	}
+}
+
+// freeze stops a daemon.
+func freeze(t *testing.T, d *testkit.Daemon) {
+	t.Helper()
+	d.Signal(syscall.SIGSTOP)
+	pause(t.Context(), 10*time.Millisecond) // until each of its threads has stopped
+}
+
+// pause lets the fault or the pace last.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

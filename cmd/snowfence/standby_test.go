@@ -1,3 +1,5 @@
+//go:build servers
+
 package main
 
 import (
@@ -8,7 +10,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,6 @@ var (
 )
 
 const (
-	standbyWindow  = time.Second
 	standbyClients = 8
 	standbySkew    = standbyWindow / 2 // how far a holder's wall clock is set back
 )
@@ -110,27 +110,6 @@ func newDuo(t *testing.T, binary, engineName string) *duo {
 		d.running.Go(func() { d.ask(ctx, a) })
 	}
 	return d
-}
-
-// strictConfig is a file with the configuration that docs/order.md shows.
-func strictConfig(t *testing.T) string {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/order.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
-	config, _, found := strings.Cut(rest, "```\n")
-	if !found || !strings.Contains(config, "window: "+standbyWindow.String()) {
-		t.Fatalf("docs/order.md has no configuration with a window of %s", standbyWindow)
-	}
-	// Its store is a flag here.
-	_, config, _ = strings.Cut(config, "\n")
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
 
 // start starts a subject's daemon, the first time or again.
@@ -226,13 +205,6 @@ func (d *duo) run() {
 		})
 	}
 	d.awaitStandby(d.subjects[1-d.holder().number])
-}
-
-// freeze stops a daemon.
-func freeze(t *testing.T, d *testkit.Daemon) {
-	t.Helper()
-	d.Signal(syscall.SIGSTOP)
-	pause(t.Context(), 10*time.Millisecond) // until each of its threads has stopped
 }
 
 // holder returns the subject that gives ids at the moment.

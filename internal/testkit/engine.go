@@ -24,12 +24,6 @@ type Engine struct {
 	url func(address string) string
 }
 
-// EngineNames are the engines that StartEngine knows and that outlive a
-// process.
-func EngineNames() []string {
-	return []string{"file", "etcd", "zookeeper", "redis", "postgres", "mysql", "nats"}
-}
-
 // StartEngine starts the server of an engine.
 func StartEngine(t testing.TB, name string) Engine {
 	t.Helper()

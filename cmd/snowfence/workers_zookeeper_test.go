@@ -1,0 +1,173 @@
+//go:build servers
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// TestOldSystemsAreTakenOverFromTheirZooKeeper stops a Leaf whose clock is ahead,
+// is refused while it still uploads, and issues none of its ids again; and does
+// the same to the others as far as they differ.
+func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
+	server := testkit.ZooKeeper(t)
+	conn, _, err := zk.Connect([]string{server.Addr()}, 2*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	create := func(path, data string, flags int32) {
+		if _, err := conn.Create(path, []byte(data), flags, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatalf("create %s: %v", path, err)
+		}
+	}
+	upload := func(at time.Time) string {
+		return fmt.Sprintf(`{"ip":"10.0.0.1","port":"8080","timestamp":%d}`, at.UnixMilli())
+	}
+	// Leaf's worker 1 had a clock that was 20 minutes ahead.
+	preset, err := snowfence.PresetByName("leaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := preset.Layout
+	stopped := time.Now().UTC().Truncate(time.Millisecond)
+	ahead := stopped.Add(20 * time.Minute)
+	folder := takeover.LeafPath("orders")
+	create("/snowflake", "", 0)
+	create("/snowflake/orders", "", 0)
+	create(folder, "", 0)
+	create(folder+"/10.0.0.1:8080-", upload(stopped.Add(-time.Minute)), zk.FlagSequence)
+	create(folder+"/10.0.0.2:8080-", upload(ahead), zk.FlagSequence)
+	old := map[snowfence.ID]bool{}
+	for back := range snowfence.Tick(1000) {
+		for sequence := range int64(8) {
+			id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(ahead) - back, Worker: 1, Sequence: sequence})
+			if err != nil {
+				t.Fatal(err)
+			}
+			old[id] = true
+		}
+	}
+
+	p, stdout, stderr := inTest(t)
+	store := "file:" + filepath.Join(t.TempDir(), "store")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		stdout.Reset()
+		stderr.Reset()
+		if code := p.run(t.Context(), args...); code != want {
+			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
+		}
+		return stdout.String() + stderr.String()
+	}
+	take := []string{"workers", "import", "leaf", "--zookeeper", server.Addr(), "--name", "orders", "--namespace", "orders", "--store", store, "--watch", "300ms", "-o", "json"}
+
+	// Nobody says when it was stopped.
+	run(exitUsage, take...)
+	take = append(take, "--stopped-at", stopped.Format(time.RFC3339Nano))
+
+	// Somebody uploads.
+	path := folder + "/10.0.0.1:8080-0000000000"
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_, _ = conn.Set(path, []byte(upload(stopped.Add(-time.Minute))), -1)
+			case <-done:
+				return
+			}
+		}
+	}()
+	if said := run(exitUnsafe, take...); !strings.Contains(said, "the old system still runs: worker 0, "+path) {
+		t.Errorf("while it runs: %s", said)
+	}
+	close(done)
+	<-ended
+
+	// Its clock was ahead by more than a clock may be, unless that is said.
+	if said := run(exitUsage, take...); !strings.Contains(said, "a clock of the old system was ahead") {
+		t.Errorf("ahead: %s", said)
+	}
+	take = append(take, "--ahead", "1h")
+	plan := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	if len(plan) != 3 || plan[0].Action != "create" || plan[1].Action != "create" || !plan[2].Applied {
+		t.Errorf("plan %+v", plan)
+	}
+	again := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	if len(again) != 3 || again[0].Action != "keep" || again[1].Action != "keep" {
+		t.Errorf("again %+v", again)
+	}
+
+	// A pinned claim now is refused with the reason; 20 minutes later it is not.
+	config := filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(config, []byte("generators:\n  default:\n    namespace: orders\n    preset: leaf\n    worker: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := []string{"next", "-n", "5000", "--config", config, "--store", store}
+	if said := run(exitUnsafe, next...); !strings.Contains(said, "behind the ticks of worker 1, whose last write was by") {
+		t.Errorf("at once: %s", said)
+	}
+	p.clock = later{snowfence.SystemClock(), 20 * time.Minute}
+	run(exitOK, next...)
+	for text := range strings.Lines(stdout.String()) {
+		id, err := snowfence.Parse(strings.TrimSpace(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if old[id] {
+			t.Fatalf("Leaf's id %s was issued again", id)
+		}
+		old[id] = true
+	}
+
+	t.Run("recyclable", func(t *testing.T) {
+		pool := takeover.RecyclablePath("orders")
+		create(pool, "", 0)
+		create(pool+"/notuse", "", 0)
+		create(pool+"/notuse/workId:1024", `{"workId":1024,"lastUsedIp":null,"lastUsedPort":null,"lastUsedTimestamp":null}`, 0)
+		create(pool+"/inuse", "", 0)
+		create(pool+"/inuse/workId:2", `{"workId":2,"lastUsedIp":"10.0.0.1","lastUsedPort":"8080","lastUsedTimestamp":1567733700834}`, 0)
+		said := run(exitOK, "workers", "import", "leaf-recyclable", "--zookeeper", server.Addr(), "--name", "orders", "--watch", "50ms",
+			"--namespace", "orders", "--store", store, "--stopped-at", stopped.Format(time.RFC3339Nano))
+		for _, want := range []string{"\n2        create ", "\n3-1023   create ", "/inuse/workId:2, last 2019-09-06T01:35:00.834Z", "worker id 1024 is none of the layout", "nothing was written"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%q is not in %s", want, said)
+			}
+		}
+	})
+
+	t.Run("twitter", func(t *testing.T) {
+		process, _, err := zk.Connect([]string{server.Addr()}, 2*time.Second, zk.WithLogInfo(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer process.Close()
+		create(takeover.TwitterPath, "", 0)
+		if _, err := process.Create(takeover.TwitterPath+"/3", []byte("10.0.0.1:7609"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		twitter := []string{"workers", "import", "twitter", "--zookeeper", server.Addr(), "--datacenter", "11", "--namespace", "tweets", "--store", store,
+			"--last-id", "1541815603606036480", "--yes"}
+		if said := run(exitUnsafe, twitter...); !strings.Contains(said, "worker 355, /snowflake-servers/3: its node is there") {
+			t.Errorf("while it runs: %s", said)
+		}
+		process.Close() // its session, and its node
+		if said := run(exitOK, twitter...); !strings.Contains(said, "352-383  create") || !strings.Contains(said, "32 worker ids; 32 written") {
+			t.Errorf("after that: %s", said)
+		}
+	})
+}

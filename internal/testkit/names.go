@@ -1,0 +1,7 @@
+//go:build !servers
+
+package testkit
+
+// EngineNames are the engines that StartEngine knows and that outlive a process: without the tag
+// servers, those that need no server.
+func EngineNames() []string { return []string{"file"} }
