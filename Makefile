@@ -71,28 +71,22 @@ build: ## build the program into .bin/snowfence: one static file, the same bytes
 reproducible: ## build the last commit twice, in two folders and with two caches, and compare; takes some minutes
 	@tools/reproducible.sh
 
-# Everything runs once as it is, and once under the race detector but for what
-# gains nothing there: a simulation uses one goroutine and takes long, as do hours
-# of virtual time (OutlivesIt); mutants are planted in programs of their own; REAL
-# watches other processes and servers (of the scripts, only the one of the daemon is
-# for the detector); and under it pools drop what they hold at random, so that
-# allocations can't be counted. The engines run under the detector alone. Of
-# daemon/internal/sqltest each test runs once: REAL without the detector, the others under it. What takes
-# longest begins first. Mutants of statements start a database each: "make mutants" has them.
-RACED = $$($(GO) list ./... | grep -v -e /internal/sim -e /internal/mutants)
-DAEMON = $$($(GO) list ./daemon/... | grep -v /internal/sqltest$$)
-REAL = ^TestCrashes|^TestChaos|^TestIDsOutlive|^TestJournalCarries|^TestOperators|^TestOldSystems|^TestSQL|^TestTypeUUID|^TestEveryEngine
-REAL := $(REAL)|^TestProgram|^TestPython|^TestTwoDaemons|^TestSecondDaemon|^TestPinnedWorkerID|^TestDaemonPaused|^TestDaemonAt|^TestMergesAre|^TestScripts
-REAL := $(REAL)|^TestSwapThatHangs|^TestSwapsOnTwoGalera|^TestClockThatStepsBackRepeats|AndOursCountOnOne|ReadsIDsExactly
-REAL := $(REAL)|^TestHostile|^TestStandby|^TestProxies|^TestSnippetsOf|^TestClientsConverse|^TestClientsShow|^TestConfigurationOfExposing|^TestClientOutlives|^TestClientOf|^TestClientShows
+# What uses goroutines of its own runs under the race detector too; under it pools drop what they
+# hold at random, so that allocations can't be counted. Tests on real servers run once: those of the
+# engines under the detector, the others without it, because they watch other processes.
+RACED = . ./client ./counter/... ./fence ./internal/disk/... ./internal/journal ./internal/lease/... ./internal/storeclient ./store/... \
+	$(ENGINES:%=./%/...) $$($(GO) list ./daemon ./daemon/builtin ./daemon/config ./daemon/internal/... | grep -v -e /sqltest$$ -e /lineartest$$)
 
 .PHONY: test
-test: .bin/grpcurl $(CURRENT) ## every test of every module, real servers included; under 15 minutes on two cores
+test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; under 4 minutes
+	@$(GO) test -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
+	@$(GO) run ./internal/sim/simulate -seeds 1000 -least-ids 200000000 -least-faults 50000
+
+.PHONY: test-servers
+test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; under 10 minutes
 	@tools/need.sh $(NEEDED)
-	@$(GO) test $(TAGS) -p 3 -timeout 30m -skip '^TestMutantsBesideDatabases' ./cmd/snowfence/... $(DAEMON) ./...
-	@$(GO) test $(TAGS) -timeout 30m -run '$(REAL)' ./daemon/internal/sqltest
-	@$(GO) run ./internal/sim/simulate -seeds 5000 -least-ids 1000000000 -least-faults 250000
-	@$(GO) test $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)|$(REAL)' $(ENGINES:%=./%/...) ./cmd/snowfence/... ./daemon/... $(RACED)
+	@$(GO) test $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
+	@$(GO) test $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
 	@$(MAKE) current
 	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
@@ -113,7 +107,7 @@ current: $(CURRENT) ## the rules of engines on current servers: etcd 3.7 and NAT
 .PHONY: clients
 clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients
 	@tools/need.sh $(NEEDED) $(CLIENTS)
-	@cd cmd/snowfence && $(GO) test -run '^TestSnippets|^TestClientsConverse|^TestClientsShow|^TestPythonClient' -count=1 -v . -clients.all
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSnippets|^TestClientsConverse|^TestClientsShow|^TestPythonClient' -count=1 -v . -clients.all
 
 .PHONY: examples
 examples: ## test the programs in examples: 100,000 rows each, by database/sql and GORM
@@ -148,7 +142,7 @@ cross: ## vet the code that differs between operating systems on each of them
 .PHONY: mutants
 mutants: ## show that each deliberate bug is caught, in the lease protocol and in the source
 	@tools/need.sh $(NEEDED)
-	@$(GO) test ./internal/sim ./internal/mutants ./fence/... -run Mutants -count=1 -timeout 60m -v
+	@$(GO) test $(TAGS) ./internal/sim ./internal/mutants ./fence/... -run Mutants -count=1 -timeout 60m -v
 
 .PHONY: sim
 sim: ## simulate SEEDS (5000) schedules of faults; a failure prints its seed and a scenario to replay
@@ -166,11 +160,11 @@ model: ## search every schedule of the lease protocol in a small world, and catc
 
 .PHONY: crash
 crash: ## four processes on one file store, killed and restarted, one with its clock set back
-	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -v .
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestCrashes' -count=1 -v .
 
 .PHONY: client
 client: ## ten million ids by the Go client, by each of its ways, while its servers are killed; some minutes
-	@cd cmd/snowfence && $(GO) test -run '^TestClientOutlives' -count=1 -timeout 60m -v . -client.ids 10000000
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientOutlives' -count=1 -timeout 60m -v . -client.ids 10000000
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for FUZZTIME (20s)
@@ -195,46 +189,45 @@ scale: ## model a crowd of processes on one pool of worker ids; takes some minut
 .PHONY: engines
 engines: ## measure claims and extensions on every engine
 	@tools/need.sh $(NEEDED)
-	@cd daemon && $(GO) test -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./openstore
+	@cd daemon && $(GO) test $(TAGS) -run '^$$' -bench 'Claim|Extension' -benchtime 300x ./openstore
 
 .PHONY: starts
 starts: ## measure the time from the start of the daemon to its first id, on a new host and on the same one
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^$$' -bench '^BenchmarkStart$$' -benchtime 3x -timeout 20m .
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^$$' -bench '^BenchmarkStart$$' -benchtime 3x -timeout 20m .
 
 .PHONY: counters
 counters: ## measure counters beside atomic additions, compare-and-swap, nextval and Flickr's REPLACE
 	@tools/need.sh $(NEEDED)
-	@cd daemon && $(GO) test -run '^$$' -bench Counters -benchtime 1x -v ./openstore
+	@cd daemon && $(GO) test $(TAGS) -run '^$$' -bench Counters -benchtime 1x -v ./openstore
 
 .PHONY: chaos
 chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd, or all
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS) -chaos.subjects $(SUBJECTS)
 
 .PHONY: standby
 standby: ## failovers of every kind in strict order: make standby ENGINE=etcd, or file, etcd and postgres
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^TestStandby' -count=1 -timeout 60m -parallel 1 -v . $(if $(ENGINE),-standby.engines '$(ENGINE)') \
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestStandby' -count=1 -timeout 60m -parallel 1 -v . $(if $(ENGINE),-standby.engines '$(ENGINE)') \
 		-standby.failovers $(FAULTS)
 
 .PHONY: hostile
 hostile: ## attacks of every known kind, each by itself and all at once beside 9,000 idle connections; some 12 minutes
-	@cd cmd/snowfence && $(GO) test -run '^TestHostile' -count=1 -timeout 60m -v . -hostile.connections 300 -hostile.idle 9000 -hostile.for 10s
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestHostile' -count=1 -timeout 60m -v . -hostile.connections 300 -hostile.idle 9000 -hostile.for 10s
 
 .PHONY: soak
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
 	@$(GO) run ./internal/sim/simulate -seeds 300000 -from $(FROM) -state .bin/sim.$(FROM).state
-	@$(GO) test -race -skip 'Allocate|^TestDrawnRunsOfHoldersBreakNoRule$$' -count=10 -timeout 60m $(RACED)
+	@$(GO) test $(TAGS) -race -skip 'Allocate|^TestDrawnRunsOfHoldersBreakNoRule$$' -count=10 -timeout 60m $(RACED)
 	@$(GO) test ./fence -run '^TestDrawnRunsOfHoldersBreakNoRule$$' -count=1 -timeout 60m -drawn.seeds 10000
 	@$(GO) test ./store/filestore -run '^TestNoSchedule' -count=1 -timeout 60m -filestore.runs 300000 -filestore.from $(FROM)
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000
-	@$(GO) test -race -count=3 -timeout 60m $(ENGINES:%=./%/...)
-	@cd cmd/snowfence && $(GO) test $(TAGS) -race -skip '$(REAL)|Allocate' -count=5 -timeout 60m ./... ../../daemon/...
-	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
-	@cd cmd/snowfence && $(GO) test -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
+	@$(GO) test $(TAGS) -run "$$(tools/served.sh cmd daemon)" -count=5 -timeout 60m ./cmd/snowfence/... ./daemon/...
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@cd cmd/snowfence && $(GO) test $(TAGS) ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
 	@$(MAKE) client
 	@$(MAKE) chaos
@@ -291,11 +284,11 @@ api: ## list everything that the public packages export, in docs/api.txt
 
 .PHONY: pages
 pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, the SQL that a test compares, and the table of docs/clients.md; some minutes
-	@cd cmd/snowfence && $(GO) test -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@$(GO) test -run '^TestPageOfTheMetrics' -count=1 ./daemon/internal/metrics -metrics.write
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
-	@cd cmd/snowfence && $(GO) test -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
 
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp

@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = 3 * time.Minute
 
 // running is a daemon that a test has started.
 type running struct {

@@ -35,7 +35,7 @@ func TestReplicaThatNothingBoundsIsInTheLog(t *testing.T) {
 	logged := func(want string) {
 		t.Helper()
 		// The claim waits for the loss of 15 s before it asks the server again.
-		testkit.Eventually(t, 2*patience, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			if !strings.Contains(d.log.String(), want) {
 				return fmt.Errorf("the log lacks %q:\n%s", want, d.log)
 			}

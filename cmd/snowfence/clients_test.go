@@ -47,7 +47,7 @@ func clientDaemon(t *testing.T, environ []string, arguments ...string) (d *testk
 	}
 	environ = append(environ, "SNOWFENCE_GENERATORS_ORDERS_LAYOUT="+clientLayout, fmt.Sprint("SNOWFENCE_GENERATORS_ORDERS_WORKER=", clientWorker))
 	d = testkit.StartDaemon(t, testkit.Build(t, programPath, ""), environ, append(arguments, "--config", file, "--data", t.TempDir())...)
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	return d, page
 }
 

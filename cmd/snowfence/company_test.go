@@ -75,7 +75,7 @@ func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
 		for _, g := range listed.Generators {
 			served = append(served, g.Kind)
 			var texts []string
-			testkit.Eventually(t, 20*time.Second, func(ctx context.Context) (err error) {
+			testkit.Eventually(t, func(ctx context.Context) (err error) {
 				texts, err = testkit.MintTexts(ctx, e.client, d.URL, g.Name, 3)
 				return err
 			})

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -44,7 +43,7 @@ func startCompatible(t *testing.T, more string, arguments ...string) *testkit.Da
 		t.Fatal(err)
 	}
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--config", file, "--data", t.TempDir()}, arguments...)...)
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	return d
 }
 

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
@@ -136,7 +135,7 @@ func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 		d := testkit.StartDaemon(t, e.binary, nil, e.arguments...)
 		for _, generator := range []string{"ids", "tickets", "orders", "members", "photos", "receipts"} {
 			var texts []string
-			testkit.Eventually(t, 30*time.Second, func(ctx context.Context) (err error) {
+			testkit.Eventually(t, func(ctx context.Context) (err error) {
 				texts, err = testkit.MintTexts(ctx, e.client, d.URL, generator, 3)
 				return err
 			})
@@ -240,7 +239,7 @@ func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
 	}
 	reserves := func(tenant string) {
 		t.Helper()
-		testkit.Eventually(t, 15*time.Second, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			status, err := post(tenant)
 			if err == nil && status != http.StatusOK {
 				err = errors.New(http.StatusText(status))

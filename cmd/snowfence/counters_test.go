@@ -46,7 +46,7 @@ func TestOneConfigCountsOnEveryKindOfStore(t *testing.T) {
 				d := testkit.StartDaemon(t, binary, nil, append(arguments, "--data", t.TempDir())...)
 				for generator := range generators {
 					var texts []string
-					testkit.Eventually(t, 20*time.Second, func(ctx context.Context) (err error) {
+					testkit.Eventually(t, func(ctx context.Context) (err error) {
 						texts, err = testkit.MintTexts(ctx, client, d.URL, generator, 3)
 						return err
 					})

@@ -48,7 +48,7 @@ func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 					return
 				}
 				d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}, "--data", data)
-				d.WaitReady(time.Minute)
+				d.WaitReady()
 				started := len(ids[p])
 				err := mintUntilKilled(t, d, r, quota, batch, &ids[p])
 				if made := len(ids[p]) - started; made < quota {
@@ -98,7 +98,7 @@ func mintUntilKilled(t *testing.T, d *testkit.Daemon, r *rand.Rand, quota, batch
 		defer close(killed)
 		<-enough
 		time.AfterFunc(moment, d.Kill)
-		d.WaitEnded(time.Minute)
+		d.WaitEnded()
 	}()
 	var err error
 	for made, open := 0, true; err == nil; {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -26,7 +25,7 @@ func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	}
 	expect := func(d *testkit.Daemon, lines ...string) {
 		t.Helper()
-		testkit.Eventually(t, time.Minute, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			for _, line := range lines {
 				if !strings.Contains(d.Log(), line) {
 					return fmt.Errorf("the log does not say %q:\n%s", line, d.Log())
@@ -44,7 +43,7 @@ func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	}
 	const made, began = `msg="made a new namespace`, `level=INFO msg="begins a new counter`
 	d := start(false)
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	expect(d, "level=INFO "+made, began)
 	empty(d)
 
@@ -60,7 +59,7 @@ func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	d.Kill()
 
 	d = start(false) // the page was taken when the namespace was gone
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	expect(d, "level=INFO "+made, began)
 	verify := func() {
 		t.Helper()
@@ -72,7 +71,7 @@ func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	verify()
 	empty(d)
 	d = start(false)
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	expect(d, "level=WARN "+made, began)
 	verify()
 }

@@ -67,13 +67,13 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 	set(horizon.Add(-time.Minute))
 	binary := testkit.Build(t, programPath, "faultclock")
 	d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}, "--data", t.TempDir(), "--layout", "baidu")
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
 	// comesTo waits until the daemon's readiness has a status and a text.
 	comesTo := func(status int, text string) {
 		t.Helper()
-		testkit.Eventually(t, time.Minute, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			answer, err := client.Get(d.URL + "/readyz")
 			if err != nil {
 				return err
@@ -92,7 +92,7 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	set(horizon.Add(-2 * time.Second))
-	testkit.Eventually(t, time.Minute, func(context.Context) (err error) {
+	testkit.Eventually(t, func(context.Context) (err error) {
 		for err == nil {
 			ids, err = testkit.Mint(t.Context(), client, d.URL, "default", 100, ids)
 		}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -54,7 +53,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 		t.Fatalf("config check: %s, %v", out, err)
 	}
 	d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_ADMIN=127.0.0.1:0"}, "--config", file, "--data", t.TempDir())
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	admin := "https://" + d.Address("https") // the last one listed
 
 	certificate, key := clients.Issue(t, "client")
@@ -107,7 +106,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "tokens"), []byte("# not billing\n"+second+"\n"+another+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 20*time.Second, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		known.CloseIdleConnections() // the next request is of a new connection
 		if got := status(known, token, d.URL+"/v1/generators/orders/ids"); got != http.StatusUnauthorized {
 			return fmt.Errorf("a token that was taken out gets %d", got)

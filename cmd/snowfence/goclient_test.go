@@ -54,7 +54,7 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 	p := newPair(t)
 	for i := range p.daemons {
 		p.start(i)
-		p.daemons[i].WaitReady(time.Minute)
+		p.daemons[i].WaitReady()
 	}
 	quota := int64(*clientIDs / (kills + 1)) // of ids after each kill
 	for _, way := range []struct {
@@ -82,7 +82,7 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 						p.daemons[victim].Kill()
 						left.Store(quota)
 						p.start(victim)
-						p.daemons[victim].WaitReady(time.Minute)
+						p.daemons[victim].WaitReady()
 					})
 				}
 				for g := range goroutines {
@@ -164,7 +164,7 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	var total atomic.Int64
 	inOrder(t, client.Config{Servers: []string{d.Address("redis")}}, &total, func() bool { return total.Load() < 30_000 })
 }
@@ -175,7 +175,7 @@ func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
 	p.start(0)
-	p.daemons[0].WaitReady(time.Minute)
+	p.daemons[0].WaitReady()
 	p.start(1)
 	var total atomic.Int64
 	var over atomic.Bool
@@ -190,7 +190,7 @@ func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	}()
 	more := func() {
 		want := total.Load() + 2000
-		testkit.Eventually(t, time.Minute, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			if total.Load() < want {
 				return errors.New("no more ids come")
 			}
@@ -248,7 +248,7 @@ func TestClientShowsItsTokenByTLS(t *testing.T) {
 		}
 	}
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", folder, "--config", config, "--thrift", "")
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	address := d.Address("rediss")
 	trust := &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12}
 	for _, c := range []struct {

@@ -72,7 +72,7 @@ func (d distinct) take(t *testing.T, answer *snowfencev1.NextResponse) (n int64)
 
 func TestGRPCClientGetsIDs(t *testing.T) {
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir(), "--layout", "ms41-worker1-seq21@2026-01-01")
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	conn := dialGRPC(t, d, nil)
 	client, had := snowfencev1.NewIdsClient(conn), distinct{}
 	for _, r := range []*snowfencev1.NextRequest{{}, {Generator: "default", Count: 1000}, {Count: 10_000, Ranges: true}} {
@@ -157,7 +157,7 @@ func TestGRPCClientsAreLimitedByTheirAddress(t *testing.T) {
 	const rate = "5000"
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{"SNOWFENCE_LIMITS_ADDRESS_RATE=" + rate, "SNOWFENCE_LIMITS_BATCH=" + rate},
 		"--data", t.TempDir(), "--layout", "ms41-worker1-seq21@2026-01-01")
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	from := func(host string) snowfencev1.IdsClient {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}}
 		return snowfencev1.NewIdsClient(dialGRPC(t, d, nil, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
@@ -179,7 +179,7 @@ func TestGRPCClientsAreLimitedByTheirAddress(t *testing.T) {
 
 func TestGRPCStreamEndsWithTheDaemon(t *testing.T) {
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	conn := dialGRPC(t, d, nil)
 	open := func() grpc.ServerStreamingClient[snowfencev1.NextResponse] {
 		stream, err := snowfencev1.NewIdsClient(conn).Stream(t.Context(), &snowfencev1.StreamRequest{Chunk: 100, Ranges: true})
@@ -204,7 +204,7 @@ func TestGRPCStreamEndsWithTheDaemon(t *testing.T) {
 	if info := detail[*errdetails.ErrorInfo](err); status.Code(err) != codes.Unavailable || info.GetReason() != "STOPPED" {
 		t.Errorf("the stream ended with %v, %v", err, info)
 	}
-	if code := d.WaitEnded(8 * time.Second); code != 0 { // its limit for requests is 10 s
+	if code := d.WaitEnded(); code != 0 { // its limit for requests is 10 s
 		t.Errorf("exit code %d\n%s", code, d.Log())
 	}
 	for err = nil; err == nil; _, err = sleeper.Recv() {

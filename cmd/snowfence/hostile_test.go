@@ -129,7 +129,7 @@ func startVictims(t *testing.T, arguments ...string) victims {
 	certificate, key := testkit.NewAuthority(t).Issue(t, "server", "127.0.0.1")
 	start := func(environ ...string) *testkit.Daemon {
 		d := testkit.StartDaemon(t, program, environ, append([]string{"--data", t.TempDir()}, arguments...)...)
-		d.WaitReady(time.Minute)
+		d.WaitReady()
 		return d
 	}
 	return victims{start(), start("SNOWFENCE_TLS_CERTIFICATE="+certificate, "SNOWFENCE_TLS_KEY="+key)}
@@ -266,7 +266,7 @@ func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir(), "--config", config)
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	if log := d.Log(); !strings.Contains(log, "too few files") {
 		t.Errorf("the daemon does not say that it may have 600 files: %s", log)
 	}
@@ -330,7 +330,7 @@ func keepIdle(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *tes
 			}
 		})
 	}
-	testkit.Eventually(t, time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if n := open.Load(); n < int64(connections) {
 			return fmt.Errorf("only %d connections are open", n)
 		}

@@ -31,7 +31,7 @@ func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 	engine := testkit.StartEngine(t, "etcd")
 	start := func() *testkit.Daemon {
 		d := testkit.StartDaemon(t, binary, nil, "--config", config, "--store", engine.URL("", 0), "--data", data)
-		d.WaitReady(15 * time.Second)
+		d.WaitReady()
 		return d
 	}
 	d, client := start(), testkit.Client()
@@ -92,12 +92,12 @@ func TestJournalOfOneStoreIsNotUsedOnAnother(t *testing.T) {
 		return testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+address+"/0?loss=1s", "--data", data)
 	}
 	d, client := start(first), testkit.Client()
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	if _, err := testkit.Mint(t.Context(), client, d.URL, "default", 100, nil); err != nil {
 		t.Fatal(err)
 	}
 	d.Signal(syscall.SIGTERM)
-	d.WaitEnded(30 * time.Second)
+	d.WaitEnded()
 	d = start(second)
 	refused := func() bool {
 		return strings.Contains(d.Log(), "the journal's term is not resumed") && strings.Contains(d.Log(), "redis://"+first+"/0") && strings.Contains(d.Log(), "redis://"+second+"/0")

@@ -29,7 +29,7 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 			engine := testkit.StartEngine(t, name)
 			o := outage{engine: engine, client: testkit.Client()}
 			o.daemon = testkit.StartDaemon(t, binary, nil, "--config", config, "--store", engine.URL("", 500*time.Millisecond), "--data", t.TempDir())
-			o.daemon.WaitReady(2 * time.Minute)
+			o.daemon.WaitReady()
 			o.until(t, true)
 			restore := o.away(t)
 			if !o.try(t) && o.left(t) > 0 {

@@ -49,8 +49,8 @@ func TestTwoDaemonsOnOneFolderHaveDifferentWorkerIDs(t *testing.T) {
 	binary, data := testkit.Build(t, programPath, ""), t.TempDir()
 	a := testkit.StartDaemon(t, binary, nil, "--data", data)
 	b := testkit.StartDaemon(t, binary, nil, "--data", data)
-	a.WaitReady(10 * time.Second)
-	b.WaitReady(10 * time.Second)
+	a.WaitReady()
+	b.WaitReady()
 	if x, y := mint(t, a, 1)[0].Worker, mint(t, b, 1)[0].Worker; x == y {
 		t.Errorf("both have worker id %d", x)
 	}
@@ -60,7 +60,7 @@ func TestSecondDaemonOfAPinnedWorkerIDWaitsAndNamesItsHolder(t *testing.T) {
 	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "    claim-wait: 2s\n")
 	a := testkit.StartDaemon(t, binary, nil, arguments...)
-	a.WaitReady(10 * time.Second)
+	a.WaitReady()
 	mint(t, a, 1)
 	b := testkit.StartDaemon(t, binary, nil, arguments...)
 	for !strings.Contains(b.Log(), "it is tried again") {
@@ -77,7 +77,7 @@ func TestSecondDaemonOfAPinnedWorkerIDWaitsAndNamesItsHolder(t *testing.T) {
 	}
 	mint(t, a, 1)
 	a.Signal(syscall.SIGTERM)
-	b.WaitReady(time.Minute)
+	b.WaitReady()
 	mint(t, b, 1)
 }
 
@@ -85,14 +85,14 @@ func TestPinnedWorkerIDIsFreeAtOnceAfterAnOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "")
 	a := testkit.StartDaemon(t, binary, nil, arguments...)
-	a.WaitReady(10 * time.Second)
+	a.WaitReady()
 	last := mint(t, a, 1000)[999]
 	a.Signal(syscall.SIGTERM)
-	if code := a.WaitEnded(10 * time.Second); code != 0 {
+	if code := a.WaitEnded(); code != 0 {
 		t.Errorf("exit code %d after SIGTERM\n%s", code, a.Log())
 	}
 	b := testkit.StartDaemon(t, binary, nil, arguments...)
-	b.WaitReady(10 * time.Second)
+	b.WaitReady()
 	if next := mint(t, b, 1)[0]; next.Worker != 7 || next.Tick <= last.Tick {
 		t.Errorf("%+v after %+v", next, last)
 	}
@@ -107,7 +107,7 @@ func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
 	binary, arguments := testkit.Build(t, programPath, ""), pinned(t, "")
 	for round := range 3 {
 		a := testkit.StartDaemon(t, binary, nil, arguments...)
-		a.WaitReady(20 * time.Second)
+		a.WaitReady()
 		type answer struct {
 			asked time.Time
 			ids   []snowfence.ID
@@ -133,7 +133,7 @@ func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {
 		freeze(t, a)
 		stopped := time.Now()
 		b := testkit.StartDaemon(t, binary, nil, arguments...)
-		b.WaitReady(20 * time.Second)
+		b.WaitReady()
 		floor := mint(t, b, 1)[0].Tick
 		a.Signal(syscall.SIGCONT)
 		continued := time.Now()

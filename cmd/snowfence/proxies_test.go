@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -79,7 +78,7 @@ func TestProxiesPassOnEveryIDOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			d := testkit.StartDaemon(t, binary, nil, append(arguments, "--config", file)...)
-			d.WaitReady(time.Minute)
+			d.WaitReady()
 			p.program.Ready = testkit.Accepts
 			p.program.Prepare = func(s *testkit.Server) error {
 				config := strings.NewReplacer(
@@ -166,7 +165,7 @@ func waysThrough(t *testing.T, s *testkit.Server) map[string]throughProxy {
 func (proxied) collect(t *testing.T, name string, mint throughProxy, had map[snowfence.ID]bool) {
 	t.Helper()
 	for _, n := range []int{1, 1, 1, 97} {
-		testkit.Eventually(t, time.Minute, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			ids, err := mint(ctx, n)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -208,7 +207,7 @@ func wantHosts(t *testing.T, url, host string) {
 // wantServers waits until HAProxy takes so many servers for up.
 func wantServers(t *testing.T, s *testkit.Server, want string) {
 	t.Helper()
-	testkit.Eventually(t, time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if got := fetchText(t, "http://"+s.Address(3)); got != want {
 			return fmt.Errorf("%s servers are up, want %s", got, want)
 		}

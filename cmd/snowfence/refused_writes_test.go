@@ -32,7 +32,7 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 		}
 	}
 	d := testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+server.Addr()+"?loss=1s")
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	o := outage{daemon: d, client: testkit.Client()}
 	failing := regexp.MustCompile(`snowfence_store_failing_seconds\{generator="(default|segments)"\} [0-9.e-]*[1-9]`)
 	// said returns the trouble of each generator, and reports whether the daemon is ready.

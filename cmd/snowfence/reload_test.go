@@ -90,7 +90,7 @@ func TestHangupReadsTheFilesAgainAndEndsNothing(t *testing.T) {
 	await(`msg="the configuration can't be read again: everything stays as it was"`)
 	expect(after, second, "200 OK")
 	d.Signal(syscall.SIGTERM)
-	if code := d.WaitEnded(time.Minute); code != 0 {
+	if code := d.WaitEnded(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }

@@ -68,7 +68,7 @@ func (c clientsOfRedis) contains(lines []string, text string) {
 func TestProgramsForRedisGetIDs(t *testing.T) {
 	t.Parallel()
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--store", "mem://")
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	host, port, err := net.SplitHostPort(d.Address("redis"))
 	if err != nil {
 		t.Fatal(err)

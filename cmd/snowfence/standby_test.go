@@ -155,7 +155,7 @@ func (d *duo) run() {
 	}{
 		{"graceful", func(holder, _ *subject, taken func()) {
 			holder.current().Signal(syscall.SIGTERM)
-			if code := holder.current().WaitEnded(20 * time.Second); code != 0 {
+			if code := holder.current().WaitEnded(); code != 0 {
 				d.t.Errorf("the daemon ended with exit code %d:\n%s", code, holder.log())
 			}
 			taken()
@@ -212,7 +212,7 @@ func (d *duo) holder() *subject {
 	d.t.Helper()
 	first, second := d.subjects[0].minted.Load(), d.subjects[1].minted.Load()
 	var holder *subject
-	testkit.Eventually(d.t, 30*time.Second, func(context.Context) error {
+	testkit.Eventually(d.t, func(context.Context) error {
 		switch {
 		case d.subjects[0].minted.Load() > first:
 			holder = d.subjects[0]
@@ -231,7 +231,7 @@ func (d *duo) awaitStandby(s *subject) {
 	d.t.Helper()
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
-	testkit.Eventually(d.t, 30*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(d.t, func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.current().URL+"/readyz", http.NoBody)
 		if err != nil {
 			return err

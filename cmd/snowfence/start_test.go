@@ -33,7 +33,7 @@ func (s *starter) start(data string) time.Duration {
 	s.t.Helper()
 	begun := time.Now()
 	s.d = testkit.StartDaemon(s.t, s.binary, nil, append(slices.Clip(s.arguments), "--data", data)...)
-	s.d.WaitReady(time.Minute)
+	s.d.WaitReady()
 	var err error
 	if s.ids, err = testkit.Mint(s.t.Context(), testkit.Client(), s.d.URL, "default", 1, s.ids); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.d.Log())
@@ -45,7 +45,7 @@ func (s *starter) start(data string) time.Duration {
 func (s *starter) end() {
 	s.t.Helper()
 	s.d.Signal(syscall.SIGTERM)
-	if code := s.d.WaitEnded(30 * time.Second); code != 0 {
+	if code := s.d.WaitEnded(); code != 0 {
 		s.t.Fatalf("exit code %d:\n%s", code, s.d.Log())
 	}
 }
@@ -149,7 +149,7 @@ generators:
 		t.Error(err)
 	}
 	away.Server.Start()
-	d.WaitReady(time.Minute)
+	d.WaitReady()
 	for _, name := range []string{"chat", "tickets"} {
 		if _, err := testkit.Mint(t.Context(), client, d.URL, name, 1, nil); err != nil {
 			t.Error(err)

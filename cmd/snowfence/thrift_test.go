@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -23,7 +22,7 @@ func TestPythonClientOfTwittersSnowflakeGetsIDs(t *testing.T) {
 		t.Fatalf("thrift: %v\n%s", err, out)
 	}
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir(), "--layout", "twitter")
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	host, port, err := net.SplitHostPort(d.Address("thrift"))
 	if err != nil {
 		t.Fatal(err)

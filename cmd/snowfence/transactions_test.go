@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,7 +44,7 @@ func TestTransactionsOfClientsGetTheirOwnNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", file, "--store", "file:"+t.TempDir(), "--data", t.TempDir())
-	d.WaitReady(20 * time.Second)
+	d.WaitReady()
 	server := testkit.Redis(t, "--appendonly", "no")
 	if _, err := testkit.RedisCall(t.Context(), server.Addr(), fmt.Sprint("SET far ", farAway)); err != nil {
 		t.Fatal(err)

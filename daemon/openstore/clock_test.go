@@ -112,7 +112,7 @@ const noWorker = -1
 // its term has reserved, a holder issues before it looks at its clock.
 func (i *issuer) goesOn(than int64) {
 	i.t.Helper()
-	testkit.Eventually(i.t, 30*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(i.t, func(ctx context.Context) error {
 		if err := i.issue(ctx); err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (i *issuer) stopsWhile(offset time.Duration) {
 	before := i.versions()
 	i.clock.set(offset)
 	refused := 0
-	testkit.Eventually(i.t, 30*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(i.t, func(ctx context.Context) error {
 		err := i.issue(ctx)
 		var off *fence.ClockError
 		switch {

@@ -86,7 +86,7 @@ func TestShortCallsOpenASlowStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	testkit.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()
 		_, err := s.Get(ctx, "key")
@@ -117,7 +117,7 @@ func TestLazyStoreOpensWithoutAMemberThatIsAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+			testkit.Eventually(t, func(ctx context.Context) error {
 				ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
 				defer cancel()
 				if _, err := s.Get(ctx, "key"); !errors.Is(err, store.ErrNotFound) {

@@ -23,7 +23,7 @@ func start(t *testing.T) string {
 	t.Helper()
 	binary := testkit.Build(t, "snowfence.example/snowfence/cmd/snowfence", "")
 	d := testkit.StartDaemon(t, binary, nil, "--store", "mem://")
-	d.WaitReady(30 * time.Second)
+	d.WaitReady()
 	return d.Address("redis")
 }
 

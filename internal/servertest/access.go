@@ -30,7 +30,7 @@ func documentedRightsSuffice(t *testing.T, b bed) {
 	// The login outlives the connection.
 	server.Kill()
 	server.Start()
-	testkit.Eventually(t, limit, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
+	testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
 	e, err := s.Get(t.Context(), "key")
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func passwordFileMayChange(t *testing.T, b bed) {
 	s := b.open(t, p)
 	version := swap(t, s, "key", "", "value")
 	set("second")
-	testkit.Eventually(t, limit, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
+	testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
 	swap(t, s, "key", version, "again")
 }
 
@@ -106,7 +106,7 @@ func tlsIsVerified(t *testing.T, b bed) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they wait
 			// A handshake may take longer than one attempt.
-			testkit.Eventually(t, limit, func(ctx context.Context) error {
+			testkit.Eventually(t, func(ctx context.Context) error {
 				ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 				defer cancel()
 				s, err := b.Open(ctx, b.URL(test.place))

@@ -35,7 +35,7 @@ func swapIsSentOnce(t *testing.T, b bed) {
 			t.Fatalf("the register holds %q, %v", e.Value, err)
 		}
 		// The client has connected again when this takes effect.
-		testkit.Eventually(t, limit, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
+		testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
 		version = swap(t, s, "key", e.Version, "after")
 		if n := sent(); n != 1 {
 			t.Errorf("the swap was sent %d times", n)
@@ -88,7 +88,7 @@ func silentServerEndsNoContextLate(t *testing.T, b bed) {
 			}
 			waiting.Wait()
 			hang.stop()
-			testkit.Eventually(t, limit, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
+			testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
 		})
 	}
 }
@@ -108,7 +108,7 @@ func closeEndsCallsThatWait(t *testing.T, b bed) {
 		_, err := s.Swap(context.WithoutCancel(t.Context()), "register", version, nil)
 		returned <- err
 	}()
-	testkit.Eventually(t, limit, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if sent() == 0 {
 			return errors.New("no call has reached the server")
 		}
@@ -144,7 +144,7 @@ func closedStoreLeavesNoGoroutine(t *testing.T, b bed) {
 		}
 		cancel()
 	}
-	testkit.Eventually(t, limit, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if n := runtime.NumGoroutine(); n > before {
 			stacks := make([]byte, 1<<20)
 			return fmt.Errorf("%d goroutines, %d before:\n%s", n, before, stacks[:runtime.Stack(stacks, true)])
@@ -173,7 +173,7 @@ func clientSurvivesARestart(t *testing.T, b bed) {
 		}
 		cancel()
 		b.server.Start()
-		testkit.Eventually(t, limit, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			e, err := s.Get(ctx, "key")
 			if err == nil && e.Version != version {
 				t.Fatalf("the register is %+v, want version %q", e, version)
@@ -204,7 +204,7 @@ func anyEndpointWillDo(t *testing.T, b bed) {
 // than a caller in a hurry does. The value must be new.
 func Persist(t *testing.T, s store.Store, key string, version store.Version, value string) store.Version {
 	t.Helper()
-	testkit.Eventually(t, limit, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*patience)
 		defer cancel()
 		next, err := s.Swap(ctx, key, version, []byte(value))
@@ -231,7 +231,7 @@ func errorSaysWhyNobodyAnswers(t *testing.T, b bed) {
 	user.User, user.Password = "ids", secret
 	for _, p := range []Place{nobody, user} {
 		// The client may not have tried to connect before the context ends.
-		testkit.Eventually(t, limit, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, 3*patience)
 			defer cancel()
 			s, err := b.Open(ctx, b.URL(p))

@@ -100,7 +100,7 @@ func (d *Daemon) listens(url string) (first bool) {
 func (d *Daemon) Address(scheme string) string {
 	d.t.Helper()
 	var address string
-	Eventually(d.t, 10*time.Second, func(context.Context) error {
+	Eventually(d.t, func(context.Context) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if address = d.addresses[scheme]; address == "" {
@@ -111,27 +111,26 @@ func (d *Daemon) Address(scheme string) string {
 	return address
 }
 
-// WaitReady waits until the daemon serves, and fails the test if it ends or
-// does not serve within the limit.
-func (d *Daemon) WaitReady(limit time.Duration) {
+// WaitReady waits until the daemon serves, and fails the test if it ends or hangs.
+func (d *Daemon) WaitReady() {
 	d.t.Helper()
 	select {
 	case <-d.ready:
 	case <-d.ended:
 		d.t.Fatalf("daemon ended:\n%s", d.Log())
-	case <-time.After(limit):
-		d.t.Fatalf("daemon not ready after %s:\n%s", limit, d.Log())
+	case <-time.After(Hang):
+		d.t.Fatalf("daemon not ready after %s:\n%s", Hang, d.Log())
 	}
 }
 
-// WaitEnded waits until the process has ended and returns its exit code; it
-// fails the test if that takes longer than the limit.
-func (d *Daemon) WaitEnded(limit time.Duration) int {
+// WaitEnded waits until the process has ended and returns its exit code; it fails the test if the
+// process hangs.
+func (d *Daemon) WaitEnded() int {
 	d.t.Helper()
 	select {
 	case <-d.ended:
-	case <-time.After(limit):
-		d.t.Fatalf("daemon not ended after %s:\n%s", limit, d.Log())
+	case <-time.After(Hang):
+		d.t.Fatalf("daemon not ended after %s:\n%s", Hang, d.Log())
 	}
 	return d.command.ProcessState.ExitCode()
 }
@@ -157,7 +156,7 @@ func (d *Daemon) Kill() {
 func (d *Daemon) Again() *Daemon {
 	d.t.Helper()
 	next := d.again()
-	next.WaitReady(time.Minute)
+	next.WaitReady()
 	return next
 }
 

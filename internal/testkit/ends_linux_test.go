@@ -57,7 +57,7 @@ func TestServerDiesWithAProgramThatIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		if _, err := testkit.RedisCall(ctx, address, "PING"); err == nil {
 			return errors.New("the server still answers")
 		}

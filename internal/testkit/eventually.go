@@ -6,12 +6,15 @@ import (
 	"time"
 )
 
+// Hang is for how long tests wait for an event. Only a hang takes so long: a busy machine does not.
+const Hang = 3 * time.Minute
+
 // Eventually tries f every 20 ms until it returns nil, and fails the test with its
-// last error when the limit is over. f gets a context that ends then.
-func Eventually(t testing.TB, limit time.Duration, f func(context.Context) error) {
+// last error after [Hang]. f gets a context that ends then.
+func Eventually(t testing.TB, f func(context.Context) error) {
 	t.Helper()
-	if err := retry(t.Context(), limit, nil, f); err != nil {
-		t.Fatalf("not within %s: %v", limit, err)
+	if err := retry(t.Context(), Hang, nil, f); err != nil {
+		t.Fatalf("not within %s: %v", Hang, err)
 	}
 }
 

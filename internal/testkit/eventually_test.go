@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestEventuallyTriesAgainUntilThereIsNoError(t *testing.T) {
 	tries := 0
-	testkit.Eventually(t, patience, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if tries++; tries < 3 {
 			return errors.New("not yet")
 		}
@@ -24,16 +24,18 @@ func TestEventuallyTriesAgainUntilThereIsNoError(t *testing.T) {
 }
 
 func TestEventuallyFailsTheTestWithTheLastErrorWhenItsLimitIsOver(t *testing.T) {
-	var ended func() error
-	got := failure(t, func(t testing.TB) {
-		testkit.Eventually(t, 30*time.Millisecond, func(ctx context.Context) error {
-			ended = ctx.Err
-			return errors.New("not yet")
+	synctest.Test(t, func(t *testing.T) {
+		var ended func() error
+		got := failure(t, func(t testing.TB) {
+			testkit.Eventually(t, func(ctx context.Context) error {
+				ended = ctx.Err
+				return errors.New("not yet")
+			})
 		})
+		if want := "not within 3m0s: not yet"; got != want || ended() == nil {
+			t.Errorf("message %q, want %q; the context's error is %v", got, want, ended())
+		}
 	})
-	if want := "not within 30ms: not yet"; got != want || ended() == nil {
-		t.Errorf("message %q, want %q; the context's error is %v", got, want, ended())
-	}
 }
 
 // failure returns the message with which start fails a test.

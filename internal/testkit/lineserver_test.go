@@ -18,7 +18,7 @@ import (
 // patience is how long a test waits for what must come; quiet is how long it
 // waits to see that something does not.
 const (
-	patience = 10 * time.Second
+	patience = 3 * time.Minute
 	quiet    = 100 * time.Millisecond
 )
 

@@ -22,7 +22,7 @@ func TestEndpointsOfTwoClustersAreRefused(t *testing.T) {
 	t.Parallel()
 	one, other := testkit.Etcd(t), testkit.Etcd(t)
 	// On a busy machine one of them may be late, and is not judged then.
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		s, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{one.Addr(), other.Addr()}, Loss: time.Second})
 		if err == nil {
 			return errors.Join(errors.New("opened"), s.Close())
@@ -46,7 +46,7 @@ func TestMemberThatIsAwayDoesNotHoldUpWhoOpens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// A busy machine may need more than one attempt.
-			testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+			testkit.Eventually(t, func(ctx context.Context) error {
 				ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
 				defer cancel()
 				s, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{away, server.Addr()}})
@@ -82,7 +82,7 @@ func TestAnswerOfAnotherClusterIsNone(t *testing.T) {
 			return nil
 		},
 	} {
-		testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			err := call(ctx)
 			if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
 				t.Fatalf("%s is answered: %v", name, err)
@@ -95,7 +95,7 @@ func TestAnswerOfAnotherClusterIsNone(t *testing.T) {
 	}
 	proxy.SetTarget(one.Addr())
 	proxy.ResetAll()
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		e, err := s.Get(ctx, "key")
 		if err == nil && e.Version != version {
 			t.Fatalf("the register is at %s, want %s", e.Version, version)
@@ -182,7 +182,7 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 		_, err := s.Swap(ctx, "key", version, []byte("after"))
 		swapped <- err
 	}()
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error { return proposes(ctx, leader) })
+	testkit.Eventually(t, func(ctx context.Context) error { return proposes(ctx, leader) })
 	// A read that no majority confirms: this package asks for none.
 	response, err := direct.Get(t.Context(), etcdstore.DefaultPrefix+"/key", clientv3.WithSerializable())
 	if err != nil || len(response.Kvs) != 1 {

@@ -20,7 +20,7 @@ func clusterOf(t *testing.T) ([]*testkit.Server, Config) {
 	for _, server := range servers {
 		c.Endpoints = append(c.Endpoints, server.Addr())
 	}
-	testkit.Eventually(t, 30*time.Second, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		s, err := Open(ctx, c)
@@ -70,7 +70,7 @@ func survivesOneServerAtATime(t *testing.T, servers []*testkit.Server, c Config)
 	for i, server := range servers {
 		server.Kill()
 		value := fmt.Sprint(i + 1)
-		testkit.Eventually(t, 30*time.Second, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			e, err := s.Get(ctx, "survivor")
@@ -82,7 +82,7 @@ func survivesOneServerAtATime(t *testing.T, servers []*testkit.Server, c Config)
 		})
 		server.Start()
 		js := raw(t, server.Addr())
-		testkit.Eventually(t, 30*time.Second, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			stream, err := js.Stream(ctx, c.stream())
@@ -101,7 +101,7 @@ func survivesOneServerAtATime(t *testing.T, servers []*testkit.Server, c Config)
 			return nil
 		})
 	}
-	testkit.Eventually(t, 10*time.Second, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		e, err := s.Get(t.Context(), "survivor")
 		if err == nil && (string(e.Value) != "3" || e.Version != version) {
 			t.Fatalf("after every server was killed once: %+v", e)

@@ -61,7 +61,7 @@ func TestServerThatAnswersPingsAloneIsLeft(t *testing.T) {
 	swap(t, s, "key", "", "value")
 	s.config.Endpoints = append(s.config.Endpoints, server.Addr())
 	cutOff.Store(true)
-	testkit.Eventually(t, 3*silenceLimit, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := s.Get(ctx, "key")

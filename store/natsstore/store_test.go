@@ -114,7 +114,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 		t.Errorf("a swap that was not answered was sent %d times", n)
 	}
 	proxy.Heal()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		_, err := s.Get(t.Context(), "key")
 		return err
 	})
@@ -155,8 +155,8 @@ func TestNumberThatCameBackIsNotTakenForItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Start()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error { _, err := s.Get(t.Context(), "key"); return err })
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, func(context.Context) error { _, err := s.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
 	forgotten := swap(t, s, "key", before, "forgotten")
 
 	server.Kill()
@@ -164,7 +164,7 @@ func TestNumberThatCameBackIsNotTakenForItsVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Start()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
+	testkit.Eventually(t, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
 	if _, err := s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
 		// The first call may find its connection broken.
 		if _, err = s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
@@ -200,7 +200,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 	version := swap(t, s, "key", "", "value")
 	survives := func(what string) {
 		t.Helper()
-		testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			e, err := s.Get(t.Context(), "key")
 			if err == nil && e.Version != version {
 				t.Fatalf("after %s the register is %+v", what, e)
@@ -220,7 +220,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 	// Nobody resets a connection to a machine that is gone: pings tell.
 	proxy.Drop()
 	gone := current(s).conn
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if gone.IsConnected() {
 			return errors.New("the connection is still taken for one")
 		}

@@ -46,7 +46,7 @@ func TestSwapIsNeverRepeated(t *testing.T) {
 				t.Errorf("the server was sent %d swaps", calls)
 			}
 			test.end()
-			testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+			testkit.Eventually(t, func(context.Context) error {
 				if _, err := s.Get(t.Context(), key); !errors.Is(err, store.ErrNotFound) {
 					return fmt.Errorf("the swap that was refused: %w", err)
 				}
@@ -111,7 +111,7 @@ func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 		t.Errorf("get: %v", err)
 	}
 	command(t, replica, "REPLICAOF NO ONE")
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) (err error) {
+	testkit.Eventually(t, func(context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		next, err := s.Swap(ctx, "key", version, []byte("after"))
@@ -143,7 +143,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	version := swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
 	// It must know of the replica before it can choose it.
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		_, err := testkit.RedisCall(t.Context(), sentinel.Addr(), "SENTINEL CKQUORUM main")
 		if err == nil && commandCalls(t, replica, "publish") == 0 {
 			err = errors.New("the Sentinel has not found the replica")
@@ -151,7 +151,7 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 		return err
 	})
 	primary.Kill()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		_, err := s.Swap(t.Context(), "key", version, []byte("after"))
 		return err
 	})

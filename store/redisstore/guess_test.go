@@ -105,7 +105,7 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 	replicated(t, primary, replica)
 	primary.Kill()
 	command(t, replica, "REPLICAOF NO ONE")
-	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		_, err := s.Swap(ctx, "key", version, []byte("value"))
 		if err == nil {
 			t.Fatal("the promoted server accepts a write without a replica")
@@ -117,7 +117,7 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 	})
 	testkit.RedisReplica(t, replica.Addr())
 	counted(t, replica, 1)
-	testkit.Eventually(t, 10*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		_, err := s.Swap(ctx, "key", version, []byte("value"))
 		return err
 	})

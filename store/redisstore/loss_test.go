@@ -72,7 +72,7 @@ func TestHolderGoesOnAfterAFailoverThatLostItsLastWrite(t *testing.T) {
 	command(t, replica, "REPLICAOF NO ONE")
 
 	// Ticks from here on need a bound that the promoted replica has taken.
-	testkit.Eventually(t, 2*lossWindow+lossLoss, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		id, err := h.Next(t.Context())
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 
 	// The replica has a bound that is used already: it was extended before.
 	until := first.Status().Until
-	testkit.Eventually(t, 2*lossWindow, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if first.Status().Until == until {
 			return errors.New("the bound that is used has not moved")
 		}
@@ -131,7 +131,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 	}
 	if c.Durable {
 		// The acknowledgement reaches the holder, too.
-		testkit.Eventually(t, time.Second, func(context.Context) error {
+		testkit.Eventually(t, func(context.Context) error {
 			if got := first.Status().Until; got != lost.Until {
 				return fmt.Errorf("the holder uses ticks up to %d", got)
 			}
@@ -150,7 +150,7 @@ func failOver(t *testing.T, c redisstore.Config) failover {
 	h := hold(t, second, "second")
 	f.after.floor = h.Status().Floor
 	secondIDs := issue(t, h)
-	testkit.Eventually(t, 2*lossWindow, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if now := lossLayout().TickAt(time.Now()); now < lost.Until+100 {
 			return fmt.Errorf("it is tick %d", now)
 		}
@@ -236,7 +236,7 @@ func awaitWrite(t *testing.T, s *redisstore.Store, key string) stored.Register {
 	t.Helper()
 	before := register(t, s, key)
 	after := before
-	testkit.Eventually(t, lossWindow, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if after = register(t, s, key); after.Until == before.Until {
 			return errors.New("the register was not extended")
 		}

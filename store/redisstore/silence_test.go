@@ -92,7 +92,7 @@ func fallSilent(t *testing.T, starting *sync.Mutex, c redisstore.Config) silence
 	found(t, before)
 	replicated(t, primary, replica)
 
-	testkit.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		now, err := before.Now(ctx)
 		if err == nil && now.Nanosecond() > int(50*time.Millisecond) {
 			err = fmt.Errorf("it is %v", now)
@@ -113,7 +113,7 @@ func fallSilent(t *testing.T, starting *sync.Mutex, c redisstore.Config) silence
 
 	c.Endpoints = []string{replica.Addr()}
 	second := holdAndIssue(t, open(t, c), "second")
-	testkit.Eventually(t, 4*traits.Loss, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if second.issued.Load() == 0 {
 			return errors.New("the second holder issues nothing")
 		}
@@ -163,7 +163,7 @@ func found(t *testing.T, s *redisstore.Store) {
 // refuses returns when the server refuses writes because its replica is silent.
 func refuses(t *testing.T, server *testkit.Server) time.Time {
 	t.Helper()
-	testkit.Eventually(t, 20*time.Second, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		_, err := testkit.RedisCall(ctx, server.Addr(), "SET other value")
 		if err == nil {
 			return errors.New("it accepts writes")

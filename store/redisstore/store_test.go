@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -136,7 +135,7 @@ func replicated(t *testing.T, primary, replica *testkit.Server) {
 		return -1
 	}
 	want := offset(primary, "master_repl_offset")
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if has := offset(replica, "slave_repl_offset"); has < want {
 			return fmt.Errorf("the replica is at %d of %d", has, want)
 		}
@@ -148,7 +147,7 @@ func replicated(t *testing.T, primary, replica *testkit.Server) {
 // moment before.
 func counted(t *testing.T, primary *testkit.Server, replicas int) {
 	t.Helper()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if n := strings.Count(command(t, primary, "INFO replication"), "state=online"); n != replicas {
 			return fmt.Errorf("the primary counts %d replicas", n)
 		}

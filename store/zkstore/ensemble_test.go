@@ -21,7 +21,7 @@ import (
 func refusal(t *testing.T, c *zkstore.Config) (refused error) {
 	t.Helper()
 	attempts := 0
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		attempts++
 		c.Prefix = fmt.Sprintf("/attempt-%d", attempts)
 		s, err := zkstore.Open(ctx, *c)
@@ -83,7 +83,7 @@ func TestMemberThatIsAwayDoesNotHoldUpWhoOpens(t *testing.T) {
 	c := config("")
 	c.Endpoints = []string{silent.Addr(), server.Addr()}
 	// A busy machine may need more than one attempt.
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
 		defer cancel()
 		s, err := zkstore.Open(ctx, c)
@@ -117,7 +117,7 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 		_, err := s.Swap(ctx, "key", version, []byte("after"))
 		swapped <- err
 	}()
-	testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		text, err := testkit.ZooKeeperWord(ctx, leader.Addr(), "srvr")
 		if err == nil && !strings.Contains(text, "Outstanding: 1\n") {
 			err = fmt.Errorf("nothing is under way: %s", text)

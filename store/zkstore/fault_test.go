@@ -102,7 +102,7 @@ func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zks
 		t.Errorf("%d calls are abandoned, want 1 to %d", n, zkstore.MostAbandoned)
 	}
 	// The client gives a silent server up, and with it what it waits for.
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if n := s.Abandoned(); n > 0 {
 			return fmt.Errorf("%d calls are still abandoned", n)
 		}
@@ -118,7 +118,7 @@ func swapThatFoundNoSessionIsNeverSent(t *testing.T, server *testkit.Server, c z
 	s := open(t, c)
 	version := swap(t, s, "key", "", "before")
 	proxy.Cut()
-	testkit.Eventually(t, 2*time.Minute, gone(s))
+	testkit.Eventually(t, gone(s))
 	for n := range 100 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		if _, err := s.Swap(ctx, "key", version, []byte("too late")); !errors.Is(err, context.DeadlineExceeded) {
@@ -195,7 +195,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 					t.Errorf("a call under way when the store was closed: %v", err)
 				}
 			}
-			testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+			testkit.Eventually(t, func(context.Context) error {
 				if n := s.Abandoned(); n > 0 {
 					return fmt.Errorf("%d calls outlive the store", n)
 				}
@@ -204,7 +204,7 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 		})
 	}
 	server.Resume()
-	testkit.Eventually(t, 2*time.Minute, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if stacks := zkstore.Goroutines(); strings.Contains(stacks, "go-zookeeper") {
 			return fmt.Errorf("goroutines outlive their stores:\n%s", stacks)
 		}
@@ -232,7 +232,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		}
 		// As a careful user: an unknown outcome is looked up, and the same sent
 		// again only under the same version.
-		testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			next, err := one.Swap(ctx, "key", version, []byte(value))
 			if err != nil {
 				e, readErr := one.Get(ctx, "key")
@@ -246,7 +246,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		})
 		acknowledged = append(acknowledged, value)
 		// A sync makes any server show what was acknowledged.
-		testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			e, err := other.Get(ctx, "key")
 			if err == nil && (e.Version != version || string(e.Value) != value) {
 				t.Fatalf("the other client reads %q, after %v were acknowledged", e.Value, acknowledged)
@@ -263,7 +263,7 @@ func releaseIsJudged(t *testing.T, c zkstore.Config) {
 	said := ""
 	for _, endpoint := range c.Endpoints {
 		// A member that has just joined may not serve yet.
-		testkit.Eventually(t, 2*time.Minute, func(ctx context.Context) (err error) {
+		testkit.Eventually(t, func(ctx context.Context) (err error) {
 			if said, err = testkit.ZooKeeperWord(ctx, endpoint, "srvr"); err == nil && !strings.HasPrefix(said, "Zookeeper version: ") {
 				err = errors.New(said)
 			}

@@ -48,7 +48,7 @@ func replicaIsNotRead(t *testing.T, s sqlServer, server *testkit.Server) {
 	defer restore()
 	for _, key := range []string{"register", "absent"} {
 		replace()
-		testkit.Eventually(t, patience, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			e, err := client.Get(ctx, key)
 			if err == nil || errors.Is(err, store.ErrNotFound) {
 				t.Fatalf("a replica is believed, %s: %q (%v)", key, e.Value, err)
@@ -61,7 +61,7 @@ func replicaIsNotRead(t *testing.T, s sqlServer, server *testkit.Server) {
 			return nil
 		})
 		restore()
-		testkit.Eventually(t, patience, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			_, err := client.Get(ctx, "register")
 			return err
 		})
@@ -115,7 +115,7 @@ func (s sqlServer) commitThatWaits(t *testing.T, server *testkit.Server, address
 	do(t, db, w.begin...)
 	// It is in force once a commit waits.
 	tries := 0
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		tries++
 		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer cancel()
@@ -145,7 +145,7 @@ func (s sqlServer) commitThatWaits(t *testing.T, server *testkit.Server, address
 		}
 	}
 	do(t, db, w.end...)
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		e, err := client.Get(ctx, "register")
 		if err == nil && string(e.Value) != "after" {
 			err = errors.New("the swap is not shown")

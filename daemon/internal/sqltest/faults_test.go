@@ -57,7 +57,7 @@ func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
 	}
 	// The client holds a connection to the first server still, and learns by
 	// being refused.
-	testkit.Eventually(t, patience, func(ctx context.Context) error {
+	testkit.Eventually(t, func(ctx context.Context) error {
 		next, err := client.Swap(ctx, "register", version, []byte("on the first, too late"))
 		if errors.Is(err, store.ErrConflict) {
 			return nil // the second server has no such register

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
@@ -37,7 +36,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	const rounds = 100
 	clients := make([]store.Store, len(nodes))
 	for i, server := range nodes {
-		testkit.Eventually(t, 30*time.Second, func(ctx context.Context) (err error) {
+		testkit.Eventually(t, func(ctx context.Context) (err error) {
 			clients[i], err = openstore.Open(ctx, s.url("durable=true", server.Addr()))
 			return err
 		})
@@ -70,7 +69,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	}
 	t.Logf("%d swaps came first, %d second", len(nodes)*rounds, late.Load())
 	for i, client := range clients {
-		testkit.Eventually(t, patience, func(ctx context.Context) error {
+		testkit.Eventually(t, func(ctx context.Context) error {
 			e, err := client.Get(ctx, "counter")
 			if err == nil && string(e.Value) != strconv.Itoa(len(nodes)*rounds) {
 				err = fmt.Errorf("node %d has counted to %s, want %d", i, e.Value, len(nodes)*rounds)

@@ -85,14 +85,14 @@ func hangAtCommit(t *testing.T, level string) (h hang) {
 	blocker := s.session(t, server, "READ-COMMITTED", "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
 	committed := blocker.until(t)
 	onlooker := s.session(t, server, "READ-UNCOMMITTED")
-	testkit.Eventually(t, 2*isolationWindow, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if onlooker.until(t) == committed {
 			return errors.New("no extension hangs at its commit")
 		}
 		return nil
 	})
 	read := calls.done.Load()
-	testkit.Eventually(t, 2*isolationWindow, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		h.adopted = first.Status().Until > committed
 		if n := calls.done.Load() - read; n < 3 && !h.adopted {
 			return fmt.Errorf("the holder looked %d times at what became of its extension: %w", n, first.Status().LastError)

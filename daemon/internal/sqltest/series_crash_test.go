@@ -181,7 +181,7 @@ func (w *seriesWorld) end(ctx context.Context, t *testing.T, db *sql.DB, timeout
 
 // judge compares the audit with the documents, and with what was acknowledged.
 func (w *seriesWorld) judge(t *testing.T) {
-	testkit.Eventually(t, patience, func(ctx context.Context) error { return w.bed.db.PingContext(ctx) })
+	testkit.Eventually(t, func(ctx context.Context) error { return w.bed.db.PingContext(ctx) })
 	documents, plain := w.column(t, "document"), w.column(t, "plain")
 	written := make(map[int64]int)
 	for _, n := range documents {

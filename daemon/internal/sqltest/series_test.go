@@ -258,7 +258,7 @@ func timeoutIsByTheDatabasesClock(t *testing.T, b seriesBed) {
 	if left := time.Until(r.Until); left > time.Second || left < -time.Minute {
 		t.Errorf("the reservation times out in %v", left)
 	}
-	testkit.Eventually(t, patience, func(context.Context) error {
+	testkit.Eventually(t, func(context.Context) error {
 		if got := states(t, s, b.db); got[0] != "1 offered" {
 			return fmt.Errorf("the audit shows %q", got)
 		}
