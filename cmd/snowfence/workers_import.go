@@ -147,12 +147,7 @@ func (v *importing) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, doubt := range plan.Doubts {
-		v.note("warning: %s", doubt)
-	}
-	for _, s := range plan.Left {
-		v.note("warning: %s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout)
-	}
+	v.warn(plan.Doubts...)
 	return v.decide(ctx, at, r, plan)
 }
 
