@@ -33,17 +33,6 @@ set of worker ids. These verbs read it and write nothing.`,
 	}, p.namespaceList(), p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
 }
 
-// summaryDocument is a namespace of a list in JSON.
-type summaryDocument struct {
-	Namespace string `json:"namespace"`
-	Layout    string `json:"layout,omitempty"`
-	Created   string `json:"created,omitempty"`
-	Capacity  int64  `json:"capacity"`
-	Registers int64  `json:"registers"`
-	Held      int64  `json:"held"`
-	Error     string `json:"error,omitempty"`
-}
-
 func (p program) namespaceList() *cobra.Command {
 	return p.onStore(&cobra.Command{
 		Use:   "list",
@@ -60,16 +49,19 @@ every register once. -o json prints one object a line.`,
 			return err
 		}
 		for _, n := range all {
-			d := summaryDocument{Namespace: n.Name, Layout: n.Record.Layout, Registers: n.Workers, Held: n.Held}
-			if n.Err == nil {
-				d.Created, d.Capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
+			created, damage, capacity := "", "", int64(0)
+			if n.Err != nil {
+				damage = text.Message(n.Err)
 			} else {
-				d.Error = text.Message(n.Err)
+				created, capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
 			}
-			if err := out.object(d); err != nil {
+			err := out.object(page.Object{
+				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity, "registers", n.Workers, "held", n.Held, "error?", damage,
+			})
+			if err != nil {
 				return err
 			}
-			out.row(n.Name, cmp.Or(d.Layout, "-"), cmp.Or(d.Created, d.Error), fmt.Sprint(d.Capacity), fmt.Sprint(d.Registers), fmt.Sprint(d.Held))
+			out.row(n.Name, cmp.Or(n.Record.Layout, "-"), cmp.Or(created, damage), fmt.Sprint(capacity), fmt.Sprint(n.Workers), fmt.Sprint(n.Held))
 		}
 		return out.end("namespace, layout, created, >workers, >claimed, >held")
 	})
@@ -132,7 +124,7 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 		return err
 	}
 	known.where = at.flags(cmd)
-	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace, Clocks: registers.Clocks{Reference: "host"}}
+	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace, Clocks: registers.ClocksOf(nil)}
 	var found []roster.Finding
 	switch err = opened; {
 	case errors.Is(err, roster.ErrNoNamespace):

@@ -26,8 +26,7 @@ type importing struct {
 	settings *settings
 	form     form
 	old      takeover.Old
-	yes, dry bool
-	patience *roster.Patience
+	*writing
 }
 
 // importHelp is the long help of the verb.
@@ -96,9 +95,7 @@ func (p program) workersImport() *cobra.Command {
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
-	flags.BoolVar(&v.yes, "yes", false, "write without asking")
-	flags.BoolVar(&v.dry, "dry-run", false, "show the plan, and write nothing")
-	v.patience = p.patienceFlag(cmd)
+	v.writing = p.writingFlags(cmd, true)
 	v.settings = siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.cmd, v.form = cmd, *f
@@ -233,7 +230,7 @@ func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan 
 	}
 	planned := len(plan.Steps)
 	var steps []takeover.Step
-	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })
+	err := takeover.Apply(ctx, r, plan, v.patience, func(s takeover.Step) { steps = append(steps, s) })
 	plan.Steps = steps
 	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {

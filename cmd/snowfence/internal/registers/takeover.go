@@ -20,42 +20,17 @@ type Takeover struct {
 	Applied          bool
 }
 
-// Step is what is done about a worker id, in JSON.
-type Step struct {
-	Type     string          `json:"type"` // "step"
-	Worker   int64           `json:"worker"`
-	Source   takeover.System `json:"source"`
-	Evidence string          `json:"evidence"`
-	Floor    *Instant        `json:"floor"`
-	Action   takeover.Action `json:"action"`
-	Note     string          `json:"note,omitempty"`
-}
-
-// Plan is a whole take-over, in JSON.
-type Plan struct {
-	Type      string          `json:"type"` // "plan"
-	Store     string          `json:"store"`
-	Namespace string          `json:"namespace"`
-	New       bool            `json:"new"` // the namespace did not exist
-	Layout    string          `json:"layout"`
-	Source    takeover.System `json:"source"`
-	Floor     *Instant        `json:"floor"`
-	Because   string          `json:"because"`
-	Margin    float64         `json:"margin_seconds"`
-	Workers   int             `json:"workers"`
-	Writes    int             `json:"writes"`
-	Applied   bool            `json:"applied"`
-}
-
-// Documents returns a [Step] for each worker id, and then a [Plan].
-func (t Takeover) Documents() (all []any) {
-	floor := InstantOf(t.Plan.Layout, t.Plan.Floor)
+// Documents returns the JSON of a step for each worker id, and then of the plan.
+func (t Takeover) Documents() (all []page.Object) {
+	floor := instant(t.Plan.Layout, t.Plan.Floor)
 	for _, s := range t.Plan.Steps {
-		all = append(all, Step{"step", s.Worker, t.Source, s.Evidence, floor, s.Action, s.Note})
+		all = append(all, page.Object{
+			"type", "step", "worker", s.Worker, "source", t.Source, "evidence", s.Evidence, "floor", floor, "action", s.Action, "note?", s.Note,
+		})
 	}
-	return append(all, Plan{
-		Type: "plan", Store: t.Store, Namespace: t.Namespace, New: t.Made, Layout: t.Plan.Layout.String(), Source: t.Source,
-		Floor: floor, Because: t.Plan.Because, Margin: t.Margin.Seconds(), Workers: len(t.Plan.Steps), Writes: t.Plan.Writes(), Applied: t.Applied,
+	return append(all, page.Object{
+		"type", "plan", "store", t.Store, "namespace", t.Namespace, "new", t.Made, "layout", t.Plan.Layout.String(), "source", t.Source,
+		"floor", floor, "because", t.Plan.Because, "margin_seconds", t.Margin.Seconds(), "workers", len(t.Plan.Steps), "writes", t.Plan.Writes(), "applied", t.Applied,
 	})
 }
 
