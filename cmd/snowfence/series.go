@@ -100,16 +100,13 @@ missing.`,
 }
 
 func (p program) seriesConfirm() *cobra.Command {
-	cmd := &cobra.Command{
+	return p.endsNumber(&cobra.Command{
 		Use:     "confirm GENERATOR NUMBER TOKEN",
 		Short:   "Confirm a number: its document exists",
 		Long:    `Confirm ends a reservation. The number never changes after that.`,
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
-		Args:    exactly(3),
-	}
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
-		d.state = "confirmed"
-		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.tenant, number, args[1]) })
+	}, "confirmed", new(string), func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
+		return s.Confirm(ctx, d.tenant, n, token)
 	})
 }
 
@@ -121,26 +118,27 @@ func (p program) seriesVoid() *cobra.Command {
 		Long: `Void ends a reservation without a document. The number never changes after that,
 and the audit shows the reason.`,
 		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason spoilt`,
-		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
-		d.state, d.reason = "void", reason
-		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Void(ctx, d.tenant, number, args[1], reason) })
+	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
+		return s.Void(ctx, d.tenant, n, token, reason)
 	})
 }
 
-// endNumber ends a reservation and says so.
-func (p program) endNumber(cmd *cobra.Command, f form, s *builtin.Series, d number, text string, end func(int64) error) error {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", text))
-	}
-	if err := end(n); err != nil {
-		return err
-	}
-	d.number, d.id = text, s.Text(n)
-	return p.answer(f, d.document(), d.id+" is "+d.state+"\n")
+// endsNumber completes a verb that ends a reservation and says so.
+func (p program) endsNumber(cmd *cobra.Command, state string, reason *string, end func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error) *cobra.Command {
+	cmd.Args = exactly(3)
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
+		n, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || n < 0 {
+			return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", args[0]))
+		}
+		if err := end(ctx, s, d, n, args[1]); err != nil {
+			return err
+		}
+		d.number, d.id, d.state, d.reason = args[0], s.Text(n), state, *reason
+		return p.answer(out.form, d.document(), d.id+" is "+d.state+"\n")
+	})
 }
 
 func (p program) seriesAudit() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// instant is a tick with its time, in JSON.
-func instant(l snowfence.Layout, tick snowfence.Tick) page.Object {
+// Instant is a tick with its time, in JSON.
+func Instant(l snowfence.Layout, tick snowfence.Tick) page.Object {
 	return page.Object{"tick", tick, "time", l.TimeOf(tick).Format(time.RFC3339Nano)}
 }
 
@@ -37,7 +37,7 @@ func WorkerOf(r *roster.Roster, w roster.Worker) page.Object {
 	}
 	if x.Term > 0 {
 		d = append(d,
-			"floor", instant(l, x.Floor), "until", instant(l, x.Until), "until_in_seconds", w.Until.Sub(w.Read).Seconds(),
+			"floor", Instant(l, x.Floor), "until", Instant(l, x.Until), "until_in_seconds", w.Until.Sub(w.Read).Seconds(),
 			"holder?", x.Holder, "host?", x.Process.Host, "pid?", x.Process.PID, "version?", x.Process.Version,
 			"started?", x.Process.Started, "window_seconds", x.Window.Seconds(), "clock", x.Clock,
 			"written_seconds_ago", w.Age().Seconds(), "incarnation?", x.Incarnation, "layout?", x.Layout)
@@ -53,7 +53,7 @@ func PoolOf(r *roster.Roster, c roster.Census) page.Object {
 	}
 	var latest page.Object
 	if w := c.Latest; w != nil {
-		latest = page.Object{"worker", w.Number, "until", instant(r.Layout(), w.Register.Until)}
+		latest = page.Object{"worker", w.Number, "until", Instant(r.Layout(), w.Register.Until)}
 	}
 	clocks := ClocksOf(r)
 	if c.Youngest != nil {
