@@ -1,6 +1,3 @@
-// Command snowfence hands out unique 64-bit ids that no clock can make repeat,
-// reads ids back, and plans how to divide their bits. Run it without
-// arguments to see its verbs.
 package main
 
 import (

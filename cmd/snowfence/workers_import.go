@@ -144,7 +144,7 @@ func (v *importing) run(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case v.made:
-		err = v.owned()
+		err = v.plan.Within(v.at.roster.Namespace, v.at.datacenters)
 	default:
 		v.plan, err = takeover.Draft(ctx, v.roster, v.plan)
 	}
@@ -167,20 +167,6 @@ func (v *importing) layout() (snowfence.Layout, error) {
 		return v.roster.Layout(), nil
 	}
 	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
-}
-
-// owned returns an error for a worker id of a datacenter that the namespace won't have.
-func (v *importing) owned() error {
-	for _, s := range v.plan.Steps {
-		datacenter, _, err := v.plan.Layout.SplitWorker(s.Worker)
-		if err != nil {
-			return err
-		}
-		if len(v.at.datacenters) > 0 && !slices.Contains(v.at.datacenters, datacenter) {
-			return usage(v.cmd, fmt.Errorf("worker %d: is of datacenter %d, and the configuration gives namespace %q the datacenters %v alone", s.Worker, datacenter, v.at.roster.Namespace, v.at.datacenters))
-		}
-	}
-	return nil
 }
 
 // decide carries the plan out if --yes says so, or if the user agrees.

@@ -90,9 +90,15 @@ func (p Plan) fits(r *roster.Roster) error {
 	if !r.Layout().Equal(p.Layout) {
 		return &stored.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: p.Layout.String()}
 	}
+	return p.Within(r.Name(), r.Record().Datacenters)
+}
+
+// Within returns a *[FactError] for a worker id of a datacenter that a namespace does not have; none means all.
+func (p Plan) Within(namespace string, datacenters []int64) error {
 	for _, s := range p.Steps {
-		if !r.Own(s.Worker) {
-			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that this store may give away in namespace %q", r.Record().Datacenters, r.Name()), nil}
+		datacenter, _, err := p.Layout.SplitWorker(s.Worker)
+		if err != nil || len(datacenters) > 0 && !slices.Contains(datacenters, datacenter) {
+			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that namespace %q has in this store", datacenters, namespace), err}
 		}
 	}
 	return nil
