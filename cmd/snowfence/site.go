@@ -114,11 +114,12 @@ func (p program) layoutOf(ctx context.Context, c config.Config, name string) (sn
 	if !g.AnyLayout || engine.Private(url) {
 		return g.Layout, nil
 	}
-	s, err := openstore.OpenExisting(ctx, url)
+	at := site{program: p, settings: c, store: url, roster: roster.Config{Namespace: g.Namespace, Clock: p.clock}}
+	err := at.open(ctx, true)
 	if err == nil {
-		defer p.closing("close store: ", s.Close)
+		defer at.close()
 		var r *roster.Roster
-		if r, err = roster.Open(ctx, roster.Config{Store: s, Namespace: g.Namespace, Clock: p.clock}); err == nil {
+		if r, err = roster.Open(ctx, at.roster); err == nil {
 			return r.Layout(), nil
 		}
 	}

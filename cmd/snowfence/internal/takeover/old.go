@@ -28,38 +28,23 @@ const (
 // Systems returns all systems.
 func Systems() []System { return []System{Leaf, LeafRecyclable, Twitter, ShardingSphere, List} }
 
-// kind is what is known of a system that keeps its worker ids in ZooKeeper.
+// kind is a system that keeps its worker ids in ZooKeeper.
 type kind struct {
 	layout  string                                    // the preset of its ids
 	path    func(name string) string                  // the usual one; name is leaf.name
 	folders []string                                  // below the path, with a node for each worker id
 	worker  func(node string) (worker int64, ok bool) // reads the name of a node
 	uploads bool                                      // nodes persist, and their processes upload timestamps
-	needs   func(o Old) error                         // what an operator must say of it
 }
 
 // kinds are the systems with a ZooKeeper. Leaf uploads every 3 s. It moves a recyclable worker id by deleting
 // and creating its node, so a crash can lose the node of a worker id that issued ids. A node of Twitter is
 // there while its server lives.
 func kinds() map[System]kind {
-	named := func(o Old) error {
-		if (o.Name == "") == (o.Path == "") {
-			return fmt.Errorf("%s needs either --name or --path", o.System)
-		}
-		return nil
-	}
 	return map[System]kind{
-		Leaf:           {"leaf", LeafPath, []string{""}, leafNode, true, named},
-		LeafRecyclable: {"leaf", RecyclablePath, []string{"notuse", "inuse"}, recyclableNode, true, named},
-		Twitter: {"twitter", func(string) string { return TwitterPath }, []string{""}, number, false, func(o Old) error {
-			switch {
-			case o.Name != "":
-				return errors.New("twitter has no --name")
-			case o.Datacenter == nil:
-				return errors.New("twitter needs --datacenter: its ZooKeeper knows the worker ids of one datacenter")
-			}
-			return nil
-		}},
+		Leaf:           {"leaf", LeafPath, []string{""}, leafNode, true},
+		LeafRecyclable: {"leaf", RecyclablePath, []string{"notuse", "inuse"}, recyclableNode, true},
+		Twitter:        {"twitter", func(string) string { return TwitterPath }, []string{""}, number, false},
 	}
 }
 
@@ -124,6 +109,12 @@ func (o Old) Validate() error {
 		return fmt.Errorf("%s needs --zookeeper; without one, use list", o.System)
 	case !inZooKeeper && (len(o.Servers) > 0 || o.Path != "" || o.Name != "" || o.Watch != DefaultWatch):
 		return fmt.Errorf("%s reads no ZooKeeper", o.System)
+	case kind.uploads && (o.Name == "") == (o.Path == ""):
+		return fmt.Errorf("%s needs either --name or --path", o.System)
+	case o.System == Twitter && o.Name != "":
+		return errors.New("twitter has no --name")
+	case o.System == Twitter && o.Datacenter == nil:
+		return errors.New("twitter needs --datacenter: its ZooKeeper knows the worker ids of one datacenter")
 	case !inZooKeeper && len(o.Workers) == 0 && !o.All:
 		return fmt.Errorf("%s needs --workers", o.System)
 	case strings.Contains(o.Name, "/"):
@@ -134,8 +125,6 @@ func (o Old) Validate() error {
 		return fmt.Errorf("--ahead %s: must not be negative", o.Ahead)
 	case o.Watch <= 0:
 		return fmt.Errorf("--watch %s: must be more than 0", o.Watch)
-	case inZooKeeper:
-		return kind.needs(o)
 	}
 	return nil
 }
