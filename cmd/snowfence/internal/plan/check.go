@@ -133,7 +133,7 @@ func (a Assessment) Text() string {
 	if !a.Horizon.IsZero() {
 		until = ", until " + a.Horizon.Format(time.DateOnly)
 	}
-	p.Line("\n  bits       %d\n  lasts      %s years%s\n  workers    %s", a.Bits, Years(a.Years), until, text.Grouped(a.Workers))
+	p.Line("\n  bits       %d\n  lasts      %s%s\n  workers    %s", a.Bits, amount(Years(a.Years), "years"), until, text.Grouped(a.Workers))
 	p.Line("  ids/tick   %s of a worker; a tick is %s", text.Grouped(a.PerTick), a.layout.Unit)
 	p.Line("  ids/s      %s of a worker, %s in all", Quantity(a.WorkerRate), Quantity(a.Rate))
 	if len(a.Claims) > 0 {

@@ -56,12 +56,15 @@ func (r *Requirements) numbers() []number {
 	}
 }
 
-// text writes a value with its noun: "1 worker", "4,096 ids in a tick".
-func (n number) text(value string) string {
+// text writes a value with its noun.
+func (n number) text(value string) string { return amount(value, n.noun) }
+
+// amount writes a value with a noun in the plural: "1 worker", "4,096 ids in a tick".
+func amount(value, noun string) string {
 	if value == "1" {
-		return value + " " + strings.TrimSuffix(n.noun, "s")
+		noun = strings.TrimSuffix(noun, "s")
 	}
-	return value + " " + n.noun
+	return value + " " + noun
 }
 
 // Validate reports the first field that no layout could be held against:
