@@ -65,22 +65,21 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 
 // boundsOf returns the bounds of a span, with the times of their ticks where they are ids themselves.
 func boundsOf(l snowfence.Layout, from, to time.Time) (document map[string]string, rows [][]string, err error) {
+	document = map[string]string{"layout": l.String()}
 	if l.Wide {
 		lo, hi, err := l.BetweenWide(from, to)
-		document = map[string]string{"layout": l.String(), "lo": l.Text(lo), "hi": l.Text(hi)}
+		document["lo"], document["hi"] = l.Text(lo), l.Text(hi)
 		return document, [][]string{{"lo", l.Text(lo), ""}, {"hi", l.Text(hi), ""}}, err
 	}
 	lo, hi, err := l.Between(from, to)
-	document = map[string]string{"layout": l.String(), "lo": lo.String(), "hi": hi.String()}
-	for name, id := range map[string]snowfence.ID{"lo": lo, "hi": hi} {
+	for i, id := range []snowfence.ID{lo, hi} {
+		var r decode.Result
 		if err == nil {
-			var r decode.Result
 			r, err = decode.Decode(id, l)
-			document[name+"_time"] = decode.FormatTime(r.Time, l.Unit)
 		}
-	}
-	for _, name := range []string{"lo", "hi"} {
-		rows = append(rows, []string{name, document[name], document[name+"_time"]})
+		name, at := []string{"lo", "hi"}[i], decode.FormatTime(r.Time, l.Unit)
+		document[name], document[name+"_time"] = id.String(), at
+		rows = append(rows, []string{name, id.String(), at})
 	}
 	return document, rows, err
 }

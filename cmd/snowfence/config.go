@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
 )
@@ -19,14 +20,6 @@ is no setting is only a warning, because other programs set variables too.`,
 		Example: `  snowfence config check --config snowfence.yaml
   snowfence config print > snowfence.yaml`,
 	}, p.configCheck(), p.configPrint())
-}
-
-// fault is one thing that is wrong with a configuration, in JSON.
-type fault struct {
-	Key    string `json:"key,omitempty"`
-	Value  string `json:"value,omitempty"`
-	From   string `json:"from"`
-	Reason string `json:"reason"`
 }
 
 func (p program) configCheck() *cobra.Command {
@@ -61,18 +54,14 @@ prints {"valid":…,"generators":[…],"faults":[{"key","value","from","reason"}
 
 // printCheck prints the verdict; the faults as text are left to standard error.
 func (p program) printCheck(f form, c config.Config, err error) error {
-	faults, text := []fault{}, ""
+	faults, text := []page.Object{}, ""
 	for _, e := range config.Faults(err) {
-		faults = append(faults, fault{e.Key, e.Value, e.Origin.String(), e.Reason})
+		faults = append(faults, page.Object{"key?", e.Key, "value?", e.Value, "from", e.Origin.String(), "reason", e.Reason})
 	}
 	if err == nil {
 		text = "valid; generators: " + strings.Join(c.Names(), ", ") + "\n"
 	}
-	return p.answer(f, struct {
-		Valid      bool     `json:"valid"`
-		Generators []string `json:"generators"`
-		Faults     []fault  `json:"faults"`
-	}{err == nil, append([]string{}, c.Names()...), faults}, text)
+	return p.answer(f, page.Object{"valid", err == nil, "generators", append([]string{}, c.Names()...), "faults", faults}, text)
 }
 
 func (p program) configPrint() *cobra.Command {
@@ -94,24 +83,15 @@ has it. -o json prints {"settings":[{"key","value","from"}]}.`,
 		if err != nil {
 			return err
 		}
-		return p.printValues(*f, c.Values())
+		settings := []page.Object{}
+		for _, v := range c.Values() {
+			settings = append(settings, page.Object{"key", v.Key, "value", v.Text, "from", v.Origin.String()})
+		}
+		text, err := config.YAML(c.Values())
+		if err != nil {
+			return err
+		}
+		return p.answer(*f, page.Object{"settings", settings}, text)
 	}
 	return cmd
-}
-
-func (p program) printValues(f form, values []config.Value) error {
-	type setting struct {
-		Key   string `json:"key"`
-		Value string `json:"value"`
-		From  string `json:"from"`
-	}
-	settings := make([]setting, len(values))
-	for i, v := range values {
-		settings[i] = setting{v.Key, v.Text, v.Origin.String()}
-	}
-	text, err := config.YAML(values)
-	if err != nil {
-		return err
-	}
-	return p.answer(f, map[string][]setting{"settings": settings}, text)
 }

@@ -12,7 +12,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/store"
 )
 
@@ -26,31 +25,6 @@ them. No verb lowers one.`,
 		Example: `  snowfence counters list
   snowfence counters set orders 500000 --dry-run`,
 	}, p.countersList(), p.countersShow(), p.countersSet())
-}
-
-// onStore completes a verb that works on the content of a store, such as the counters of a namespace.
-func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error) *cobra.Command {
-	f, s := outputFlag(cmd), siteFlags(cmd)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := s.load(p)
-		if err != nil {
-			return err
-		}
-		namespace, at := c.Namespace, c.Store
-		if s.generator != "" {
-			if namespace, at, err = s.named(c); err != nil {
-				return err
-			}
-		}
-		opened, err := openstore.OpenExisting(cmd.Context(), at)
-		if err != nil {
-			return unavailable(err)
-		}
-		defer p.closing("close store: ", opened.Close)
-		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, opened, namespace, args))
-	}
-	return cmd
 }
 
 func (p program) countersList() *cobra.Command {
@@ -124,9 +98,7 @@ and set it again then.`,
   snowfence counters set invoices 700 --date 20261122`,
 		Args: exactly(2),
 	}
-	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
-	yes := cmd.Flags().Bool("yes", false, "do not ask")
-	patience := p.patienceFlag(cmd)
+	w := p.writingFlags(cmd, true)
 	cmd.Flags().Var(textFlag(&date, "DATE"), "date", "count of a daily sequence, such as 20261122")
 	return p.onStore(cmd, func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
@@ -148,14 +120,14 @@ and set it again then.`,
 		}
 		plan := page.Table(", "+registers.CounterColumns, append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...))
 		said := "dry run, nothing was written\n"
-		if !*dry {
-			if !*yes {
+		if !w.dry {
+			if !w.yes {
 				p.note("%s", strings.TrimSuffix(plan, "\n"))
 			}
-			if err := p.confirm(cmd, *yes, "set counter "+args[0]); err != nil {
+			if err := p.confirm(cmd, w.yes, "set counter "+args[0]); err != nil {
 				return err
 			}
-			by := counter.Operator{Process: p.process(), Clock: p.clock, Patience: *patience}
+			by := counter.Operator{Process: p.process(), Clock: p.clock, Patience: w.patience}
 			after, err = counter.Set(ctx, s, after, by)
 			if err == nil || errors.As(err, new(*counter.UncertainError)) {
 				p.audit("counters set", "namespace", namespace, "counter", args[0], "next", next, "date", date, "certain", err == nil)

@@ -144,14 +144,11 @@ func (p *idPage) others(d *decoded) {
 	switch {
 	case len(rows) > 0:
 		p.Line("\nguessed; other presets give plausible times too (--layout NAME settles it):")
-	case d.guesses[0].Plausible:
+	case d.guesses[0].Plausible: // else it is said at the top
 		p.Line("\nguessed: no other preset gives a plausible time")
-		return
-	default:
-		return // said at the top
 	}
 	p.Table("  ", "preset, time, ", rows)
-	if more := len(d.Candidates) - len(rows); more > 0 {
+	if more := len(d.Candidates) - len(rows); more > 0 && len(rows) > 0 {
 		p.Line("  and %d more (-o json lists them all)", more)
 	}
 }

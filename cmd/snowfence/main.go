@@ -1,6 +1,3 @@
-// Command snowfence hands out unique 64-bit ids that no clock can make repeat,
-// reads ids back, and plans how to divide their bits. Run it without
-// arguments to see its verbs.
 package main
 
 import (
@@ -129,7 +126,6 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 	root.SetErr(p.stderr)
 	root.Flags().Bool("version", false, "show the version, as the verb does")
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
 		p.serve(),
@@ -150,41 +146,28 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 		p.version(),
 		p.completion(),
 	)
+	addHelp(root)
 	strict(root)
 	return root
 }
 
-// helpCommand shows a verb's help. Unlike cobra's own it refuses an unknown verb.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [VERB]",
-		Short: "Show the help of a verb",
-		Example: `  snowfence help next
-  snowfence help config check`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			verb, rest, err := cmd.Root().Find(args)
-			if err != nil {
-				return usage(cmd, err)
-			}
-			if err := noArguments(verb, rest); err != nil {
-				return err
-			}
-			verb.InitDefaultHelpFlag() // which cobra adds only to what it runs
-			return verb.Help()
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			verb, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var names []string
-			for _, sub := range verb.Commands() {
-				if sub.IsAvailableCommand() {
-					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+// addHelp adds the verb that shows a verb's help. Unlike cobra's own it refuses an unknown verb.
+func addHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Use, help.Short, help.Long = "help [VERB]", "Show the help of a verb", ""
+	help.Example = "  snowfence help next\n  snowfence help config check"
+	help.Run, help.Args = nil, cobra.ArbitraryArgs
+	help.RunE = func(cmd *cobra.Command, args []string) error {
+		verb, rest, err := root.Find(args)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		if err := noArguments(verb, rest); err != nil {
+			return err
+		}
+		verb.InitDefaultHelpFlag() // which cobra adds only to what it runs
+		return verb.Help()
 	}
 }
 

@@ -33,17 +33,6 @@ set of worker ids. These verbs read it and write nothing.`,
 	}, p.namespaceList(), p.namespaceShow(), p.namespaceVerify(), p.namespaceSchema())
 }
 
-// summaryDocument is a namespace of a list in JSON.
-type summaryDocument struct {
-	Namespace string `json:"namespace"`
-	Layout    string `json:"layout,omitempty"`
-	Created   string `json:"created,omitempty"`
-	Capacity  int64  `json:"capacity"`
-	Registers int64  `json:"registers"`
-	Held      int64  `json:"held"`
-	Error     string `json:"error,omitempty"`
-}
-
 func (p program) namespaceList() *cobra.Command {
 	return p.onStore(&cobra.Command{
 		Use:   "list",
@@ -60,16 +49,19 @@ every register once. -o json prints one object a line.`,
 			return err
 		}
 		for _, n := range all {
-			d := summaryDocument{Namespace: n.Name, Layout: n.Record.Layout, Registers: n.Workers, Held: n.Held}
-			if n.Err == nil {
-				d.Created, d.Capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
+			created, damage, capacity := "", "", int64(0)
+			if n.Err != nil {
+				damage = text.Message(n.Err)
 			} else {
-				d.Error = text.Message(n.Err)
+				created, capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
 			}
-			if err := out.object(d); err != nil {
+			err := out.object(page.Object{
+				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity, "registers", n.Workers, "held", n.Held, "error?", damage,
+			})
+			if err != nil {
 				return err
 			}
-			out.row(n.Name, cmp.Or(d.Layout, "-"), cmp.Or(d.Created, d.Error), fmt.Sprint(d.Capacity), fmt.Sprint(d.Registers), fmt.Sprint(d.Held))
+			out.row(n.Name, cmp.Or(n.Record.Layout, "-"), cmp.Or(created, damage), fmt.Sprint(capacity), fmt.Sprint(n.Workers), fmt.Sprint(n.Held))
 		}
 		return out.end("namespace, layout, created, >workers, >claimed, >held")
 	})
@@ -132,68 +124,63 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 		return err
 	}
 	known.where = at.flags(cmd)
-	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace, Clocks: registers.Clocks{Reference: "host"}}
-	var found []roster.Finding
+	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace}
+	show := func(found []roster.Finding, err error) error {
+		for _, x := range found {
+			document, line := registers.FindingOf(x)
+			if err := p.answer(f, document, line); err != nil {
+				return err
+			}
+			switch x.Severity {
+			case roster.Fault:
+				v.Errors++
+			case roster.Warning:
+				v.Warnings++
+			default:
+				v.Notes++
+			}
+		}
+		return err
+	}
 	switch err = opened; {
 	case errors.Is(err, roster.ErrNoNamespace):
-		err = known.alone(ctx, at.roster, kept)
-		found = []roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: v.Namespace,
-			Text: "the namespace has no record, as one with counters alone: only these were compared"}}
+		if err = known.alone(ctx, at.roster, kept); err == nil {
+			err = show([]roster.Finding{{Severity: roster.Note, Check: roster.CheckNamespace, Key: v.Namespace,
+				Text: "the namespace has no record, as one with counters alone: only these were compared"}}, nil)
+		}
 	case err == nil:
-		found, err = p.verifyRegisters(ctx, f, r, &v, known, kept)
+		var read roster.Verdict
+		for x, wrong := range r.Verify(ctx, &read) {
+			if wrong == nil {
+				err = show([]roster.Finding{x}, nil)
+			} else {
+				err = unavailable(wrong)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		v.Registers = read.Registers
+		err = show(known.compare(ctx, r))
+		for i := 0; i < len(kept) && err == nil; i++ {
+			behind, ours, wrong := r.Compare(ctx, kept[i])
+			if ours {
+				v.Pages++
+			}
+			err = show(behind, unavailable(wrong))
+		}
+	}
+	if err == nil {
+		err = show(known.counters(ctx, at))
 	}
 	if err != nil {
 		return err
 	}
-	behind, err := known.counters(ctx, at)
-	if err != nil {
-		return err
-	}
-	for _, x := range append(found, behind...) {
-		if err := p.printFinding(f, x); err != nil {
-			return err
-		}
-		if x.Severity == roster.Fault {
-			v.Errors++
-		} else {
-			v.Notes++
-		}
-	}
-	v.Valid, v.IDs = v.Errors == 0, known.compared
+	v.Valid, v.IDs, v.Clocks = v.Errors == 0, known.compared, registers.ClocksOf(r)
 	if err := p.answer(f, v, v.Text()); err != nil || v.Valid {
 		return err
 	}
 	return reported(exitFailure)
-}
-
-// verifyRegisters reads every register and prints its faults. It returns what is behind what was given out.
-func (p program) verifyRegisters(ctx context.Context, f form, r *roster.Roster, v *registers.Verdict, known *givenOut, kept [][]byte) ([]roster.Finding, error) {
-	var read roster.Verdict
-	for x, err := range r.Verify(ctx, &read) {
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		if err := p.printFinding(f, x); err != nil {
-			return nil, err
-		}
-	}
-	v.Registers, v.Errors, v.Warnings, v.Notes, v.Clocks = read.Registers, read.Faults, read.Warnings, read.Notes, registers.ClocksOf(r)
-	found, err := known.compare(ctx, r)
-	for i := 0; i < len(kept) && err == nil; i++ {
-		var behind []roster.Finding
-		var ours bool
-		behind, ours, err = r.Compare(ctx, kept[i])
-		err = unavailable(err)
-		if found = append(found, behind...); ours {
-			v.Pages++
-		}
-	}
-	return found, err
-}
-
-func (p program) printFinding(f form, x roster.Finding) error {
-	document, line := registers.FindingOf(x)
-	return p.answer(f, document, line)
 }
 
 // flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.

@@ -40,18 +40,15 @@ worker must be able to mint within one tick.`,
 	}
 	f := outputFlag(cmd)
 	flags := cmd.Flags()
-	number := func(name, help string, value *float64, text string) {
-		flags.Var(&parsed[float64]{value: value, text: text, word: "N", parse: plan.ParseQuantity}, name, help)
-	}
-	whole := func(name, help string, value *int64, text string) {
-		flags.Var(&parsed[int64]{value: value, text: text, word: "N", parse: plan.ParseCount}, name, help)
+	number := func(name, help string, value *float64, text string, parse func(string) (float64, error)) {
+		flags.Var(&parsed[float64]{value: value, text: text, word: "N", parse: parse}, name, help)
 	}
 	flags.SortFlags = false
-	number("years", "life from the epoch on, in years", &asked.Years, strconv.Itoa(plan.CustomaryYears))
-	whole("workers", "how many worker ids", &asked.Workers, strconv.Itoa(defaultWorkers))
-	number("rate", "ids a second of all workers together", &asked.Rate, "")
-	number("worker-rate", "ids a second of any one worker", &asked.WorkerRate, "")
-	whole("burst", "ids of one worker within one tick", &asked.Burst, "")
+	number("years", "life from the epoch on, in years", &asked.Years, strconv.Itoa(plan.CustomaryYears), plan.ParseQuantity)
+	number("workers", "how many worker ids", &asked.Workers, strconv.Itoa(defaultWorkers), plan.ParseCount)
+	number("rate", "ids a second of all workers together", &asked.Rate, "", plan.ParseQuantity)
+	number("worker-rate", "ids a second of any one worker", &asked.WorkerRate, "", plan.ParseQuantity)
+	number("burst", "ids of one worker within one tick", &asked.Burst, "", plan.ParseCount)
 	flags.Var(numberFlag(&asked.Bits, strconv.Itoa(plan.MaxBits), plan.MinBits, plan.MaxBits), "bits", "most bits of an id; 53 for JavaScript numbers")
 	given := &parsed[snowfence.Layout]{value: &layout, word: "SPEC", parse: draft}
 	flags.Var(given, "layout", "layout to check: a preset's name or a text form, also of one that does not fit")
@@ -79,7 +76,7 @@ func (p program) planOffer(f form, asked plan.Requirements) error {
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Offer
-	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offer.Text(asked)))
+	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offer.Text()))
 	if err == nil && len(offer.Options) == 0 {
 		p.note("no layout fits: %s", offer.Problem)
 		return reported(exitFailure)
@@ -96,26 +93,13 @@ func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Assessment
-	}{claimed, a}, a.Text(l, claimed))
+	}{claimed, a}, a.Text())
 	if err == nil && !a.Holds() {
-		p.note("%s: %s", a.Widths, refusal(a))
+		wrong := a.False()
+		p.note("%s: %s", a.Widths, cmp.Or(a.Problem, fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))))
 		return reported(exitFailure)
 	}
 	return err
-}
-
-// refusal is why a layout does not hold, in a line.
-func refusal(a plan.Assessment) string {
-	if a.Problem != "" {
-		return a.Problem
-	}
-	wrong := 0
-	for _, c := range a.Claims {
-		if !c.Holds {
-			wrong++
-		}
-	}
-	return fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
 }
 
 // draft is [plan.ParseDraft], with the shorter error of [config.ParseLayout] for a single word.

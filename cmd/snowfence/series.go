@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon/builtin"
 )
 
@@ -27,24 +28,21 @@ There is one writer of a series at a time: these verbs wait for each other.`,
 	}, p.seriesReserve(), p.seriesConfirm(), p.seriesVoid(), p.seriesAudit())
 }
 
-// numberDocument is a number of a series in JSON.
-type numberDocument struct {
-	Type   string `json:"type"` // "number"
-	Series string `json:"series"`
-	Tenant string `json:"tenant,omitempty"`
-	Number string `json:"number"`
-	ID     string `json:"id"`
-	State  string `json:"state"`
+// number is a number of a series, as one tenant has it.
+type number struct {
+	series, tenant, number, id, state, token, until, reason, changed string
+}
 
-	Token string `json:"token,omitempty"`
-	Until string `json:"until,omitempty"`
-
-	Reason  string `json:"reason,omitempty"`
-	Changed string `json:"changed,omitempty"`
+// document is the number in JSON.
+func (n number) document() page.Object {
+	return page.Object{
+		"type", "number", "series", n.series, "tenant?", n.tenant, "number", n.number, "id", n.id, "state", n.state,
+		"token?", n.token, "until?", n.until, "reason?", n.reason, "changed?", n.changed,
+	}
 }
 
 // onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
-func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error) *cobra.Command {
+func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error) *cobra.Command {
 	f, tenant := outputFlag(cmd), ""
 	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
 	s := settingFlags(cmd, "store", "data")
@@ -66,7 +64,7 @@ func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out 
 			return unavailable(err)
 		}
 		defer p.closing("close database: ", func() error { return of.Close(context.WithoutCancel(cmd.Context())) })
-		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, of, numberDocument{Type: "number", Series: name, Tenant: tenant}, args[1:]))
+		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, of, number{series: name, tenant: tenant}, args[1:]))
 	}
 	return cmd
 }
@@ -84,34 +82,31 @@ missing.`,
 		Args: exactly(1),
 	}
 	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, _ []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err
 		}
 		if err := s.Create(ctx); err != nil {
 			return err
 		}
-		r, err := s.Reserve(ctx, d.Tenant, timeout)
+		r, err := s.Reserve(ctx, d.tenant, timeout)
 		if err != nil {
 			return err
 		}
-		d.Number, d.ID, d.State = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
-		d.Token, d.Until = r.Token, r.Until.Format(time.RFC3339)
-		return p.answer(out.form, d, fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.ID, d.Number, d.Token, d.Until))
+		d.number, d.id, d.state = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
+		d.token, d.until = r.Token, r.Until.Format(time.RFC3339)
+		return p.answer(out.form, d.document(), fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.id, d.number, d.token, d.until))
 	})
 }
 
 func (p program) seriesConfirm() *cobra.Command {
-	cmd := &cobra.Command{
+	return p.endsNumber(&cobra.Command{
 		Use:     "confirm GENERATOR NUMBER TOKEN",
 		Short:   "Confirm a number: its document exists",
 		Long:    `Confirm ends a reservation. The number never changes after that.`,
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
-		Args:    exactly(3),
-	}
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error {
-		d.State = "confirmed"
-		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Confirm(ctx, d.Tenant, number, args[1]) })
+	}, "confirmed", new(string), func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
+		return s.Confirm(ctx, d.tenant, n, token)
 	})
 }
 
@@ -123,26 +118,27 @@ func (p program) seriesVoid() *cobra.Command {
 		Long: `Void ends a reservation without a document. The number never changes after that,
 and the audit shows the reason.`,
 		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason spoilt`,
-		Args:    exactly(3),
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, args []string) error {
-		d.State, d.Reason = "void", reason
-		return p.endNumber(cmd, out.form, s, d, args[0], func(number int64) error { return s.Void(ctx, d.Tenant, number, args[1], reason) })
+	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
+		return s.Void(ctx, d.tenant, n, token, reason)
 	})
 }
 
-// endNumber ends a reservation and says so.
-func (p program) endNumber(cmd *cobra.Command, f form, s *builtin.Series, d numberDocument, text string, end func(int64) error) error {
-	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || number < 0 {
-		return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", text))
-	}
-	if err := end(number); err != nil {
-		return err
-	}
-	d.Number, d.ID = text, s.Text(number)
-	return p.answer(f, d, d.ID+" is "+d.State+"\n")
+// endsNumber completes a verb that ends a reservation and says so.
+func (p program) endsNumber(cmd *cobra.Command, state string, reason *string, end func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error) *cobra.Command {
+	cmd.Args = exactly(3)
+	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
+		n, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || n < 0 {
+			return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", args[0]))
+		}
+		if err := end(ctx, s, d, n, args[1]); err != nil {
+			return err
+		}
+		d.number, d.id, d.state, d.reason = args[0], s.Text(n), state, *reason
+		return p.answer(out.form, d.document(), d.id+" is "+d.state+"\n")
+	})
 }
 
 func (p program) seriesAudit() *cobra.Command {
@@ -154,19 +150,19 @@ its timeout, confirmed, void with its reason, or missing, if its row was deleted
 by hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
 		Args:    exactly(1),
-	}, func(ctx context.Context, out *report, s *builtin.Series, d numberDocument, _ []string) error {
-		for e, err := range s.Audit(ctx, d.Tenant) {
+	}, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
+		for e, err := range s.Audit(ctx, d.tenant) {
 			if err != nil {
 				return err
 			}
-			d.Number, d.ID, d.State, d.Reason, d.Changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), e.State, e.Reason, ""
+			d.number, d.id, d.state, d.reason, d.changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), e.State, e.Reason, ""
 			if !e.Changed.IsZero() {
-				d.Changed = e.Changed.Format(time.RFC3339)
+				d.changed = e.Changed.Format(time.RFC3339)
 			}
-			if err := out.object(d); err != nil {
+			if err := out.object(d.document()); err != nil {
 				return err
 			}
-			out.row(d.ID, d.Number, d.State, d.Changed, d.Reason)
+			out.row(d.id, d.number, d.state, d.changed, d.reason)
 		}
 		return out.end("id,>number,state,changed,reason")
 	})

@@ -17,6 +17,7 @@ import (
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/store"
 )
 
 // site is a namespace of a store, as the configuration names them. The store is opened
@@ -55,8 +56,7 @@ func (s *settings) named(c config.Config) (namespace, store string, err error) {
 	return g.Namespace, c.StoresOf(g)[0], nil
 }
 
-// siteOf finds the site that the configuration names. The namespace is that of --namespace, or else the one of the
-// generator that next would use. The flag does not move the generators there.
+// siteOf is siteIn in the configuration that the flags name.
 func (p program) siteOf(s *settings) (*site, error) {
 	c, err := s.load(p, "namespace")
 	if err != nil {
@@ -65,7 +65,8 @@ func (p program) siteOf(s *settings) (*site, error) {
 	return p.siteIn(c, s)
 }
 
-// siteIn is siteOf in a configuration that was loaded.
+// siteIn finds the site that the configuration names. The namespace is that of --namespace, or else the one of the
+// generator that next would use. The flag does not move the generators there.
 func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 	namespace, rollback := s.cmd.Flags().Lookup("namespace").Value.String(), time.Duration(0)
 	store := c.Store
@@ -113,11 +114,12 @@ func (p program) layoutOf(ctx context.Context, c config.Config, name string) (sn
 	if !g.AnyLayout || engine.Private(url) {
 		return g.Layout, nil
 	}
-	s, err := openstore.OpenExisting(ctx, url)
+	at := site{program: p, settings: c, store: url, roster: roster.Config{Namespace: g.Namespace, Clock: p.clock}}
+	err := at.open(ctx, true)
 	if err == nil {
-		defer p.closing("close store: ", s.Close)
+		defer at.close()
 		var r *roster.Roster
-		if r, err = roster.Open(ctx, roster.Config{Store: s, Namespace: g.Namespace, Clock: p.clock}); err == nil {
+		if r, err = roster.Open(ctx, at.roster); err == nil {
 			return r.Layout(), nil
 		}
 	}
@@ -151,6 +153,30 @@ func (at *site) close() {
 	if at.roster.Store != nil {
 		at.closing("close store: ", at.roster.Store.Close)
 	}
+}
+
+// onStore completes a verb that works on the content of a store, such as the counters of a namespace.
+func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error) *cobra.Command {
+	f, s := outputFlag(cmd), siteFlags(cmd)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c, err := s.load(p)
+		if err != nil {
+			return err
+		}
+		at := site{program: p, settings: c, store: c.Store, roster: roster.Config{Namespace: c.Namespace}}
+		if s.generator != "" {
+			if at.roster.Namespace, at.store, err = s.named(c); err != nil {
+				return err
+			}
+		}
+		if err := at.open(cmd.Context(), true); err != nil {
+			return err
+		}
+		defer at.close()
+		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, at.roster.Store, at.roster.Namespace, args))
+	}
+	return cmd
 }
 
 // onRoster completes a verb that works on a namespace, which must exist, and hold to

@@ -6,14 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon/token"
 )
-
-// tokenDocument is a new token in JSON.
-type tokenDocument struct {
-	Token string `json:"token"`
-	Line  string `json:"line"`
-}
 
 func (p program) token() *cobra.Command {
 	cmd := &cobra.Command{
@@ -44,7 +39,7 @@ is refused from then on, on open connections, too.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		return p.answer(*f, tokenDocument{text, grant.String()}, "token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
+		return p.answer(*f, page.Object{"token", text, "line", grant.String()}, "token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
 	}
 	return cmd
 }

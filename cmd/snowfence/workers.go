@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -164,11 +165,11 @@ times 2 to the number of worker bits, plus the worker id.
 		if err != nil {
 			return err
 		}
-		d := registers.WorkerOf(r, read[0])
-		d.Claimant = &registers.Claimant{Claimable: true}
+		claimant := page.Object{"claimable", true}
 		if refusal := r.Refusal(read[0]); refusal != nil {
-			d.Claimant = &registers.Claimant{Message: text.Message(refusal)}
+			claimant = page.Object{"claimable", false, "message", text.Message(refusal)}
 		}
+		d := append(registers.WorkerOf(r, read[0]), "claimant", claimant)
 		return p.answer(f, d, registers.WorkerText(r, read[0]))
 	})
 }

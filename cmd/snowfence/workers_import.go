@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -22,12 +24,15 @@ import (
 // importing is one run of import.
 type importing struct {
 	program
-	cmd      *cobra.Command
-	settings *settings
-	form     form
-	old      takeover.Old
-	yes, dry bool
-	patience *roster.Patience
+	*writing
+	cmd  *cobra.Command
+	form form
+	old  takeover.Old
+
+	at     *site
+	roster *roster.Roster // nil until the namespace exists
+	made   bool           // the namespace is new
+	plan   takeover.Plan  // once applied, it has the finished steps only
 }
 
 // importHelp is the long help of the verb.
@@ -96,33 +101,34 @@ func (p program) workersImport() *cobra.Command {
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
-	flags.BoolVar(&v.yes, "yes", false, "write without asking")
-	flags.BoolVar(&v.dry, "dry-run", false, "show the plan, and write nothing")
-	v.patience = p.patienceFlag(cmd)
-	v.settings = siteFlags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	v.writing = p.writingFlags(cmd, true)
+	s := siteFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		v.cmd, v.form = cmd, *f
 		old.System, old.Workers, old.All = takeover.System(args[0]), workers.numbers, workers.all
+		if err := old.Validate(); err != nil {
+			return usage(cmd, err)
+		}
+		if v.at, err = p.siteOf(s); err != nil {
+			return err
+		}
+		defer v.at.close()
 		return v.run(cmd.Context())
 	}
 	return cmd
 }
 
-// run makes the plan, shows it, and carries it out if it may.
+// run makes the plan, shows it, and carries it out if it may. The store itself is made only when something
+// is written.
 func (v *importing) run(ctx context.Context) error {
-	if err := v.old.Validate(); err != nil {
-		return usage(v.cmd, err)
+	err := v.at.open(ctx, true)
+	if err == nil {
+		v.roster, err = roster.Open(ctx, v.at.roster)
 	}
-	at, err := v.siteOf(v.settings)
-	if err != nil {
-		return err
+	if v.made = openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace); err != nil && !v.made {
+		return unavailable(err)
 	}
-	defer at.close()
-	r, err := v.present(ctx, at)
-	if err != nil {
-		return err
-	}
-	layout, err := v.layout(at, r)
+	layout, err := v.layout()
 	if err != nil {
 		return err
 	}
@@ -130,142 +136,132 @@ func (v *importing) run(ctx context.Context) error {
 	if len(v.old.Servers) > 0 {
 		done = v.awaiting(fmt.Sprintf("ZooKeeper at %s, whose nodes are watched for %s", strings.Join(v.old.Servers, ","), v.old.Watch))
 	}
-	var plan takeover.Plan
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	done()
 	if err == nil {
-		plan, err = takeover.NewPlan(facts)
+		v.plan, err = takeover.NewPlan(facts)
 	}
-	if err == nil && r != nil {
-		plan, err = takeover.Draft(ctx, r, plan)
+	switch {
+	case err != nil:
+	case v.made:
+		err = v.plan.Within(v.at.roster.Namespace, v.at.datacenters)
+	default:
+		v.plan, err = takeover.Draft(ctx, v.roster, v.plan)
 	}
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	if r == nil {
-		if err := v.owned(at, plan); err != nil {
-			return err
-		}
-	}
-	for _, doubt := range plan.Doubts {
-		v.note("warning: %s", doubt)
-	}
-	for _, s := range plan.Left {
-		v.note("warning: %s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, plan.Layout)
-	}
-	return v.decide(ctx, at, r, plan)
-}
-
-// present opens the namespace, and returns nil where there is none: the store itself
-// is made only when something is written.
-func (v *importing) present(ctx context.Context, at *site) (*roster.Roster, error) {
-	var r *roster.Roster
-	err := at.open(ctx, true)
-	if err == nil {
-		r, err = roster.Open(ctx, at.roster)
-	}
-	if openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
-		return nil, nil
-	}
-	return r, unavailable(err)
+	v.warn(v.plan.Doubts...)
+	return v.decide(ctx)
 }
 
 // layout is the old system's.
-func (v *importing) layout(at *site, r *roster.Roster) (snowfence.Layout, error) {
+func (v *importing) layout() (snowfence.Layout, error) {
 	own, ok := v.old.System.Layout()
 	switch {
 	case v.cmd.Flags().Changed("layout"):
-		return at.settings.Layout, nil
+		return v.at.settings.Layout, nil
 	case ok:
 		return own, nil
-	case v.old.System == takeover.List && r != nil:
-		return r.Layout(), nil
+	case v.old.System == takeover.List && v.roster != nil:
+		return v.roster.Layout(), nil
 	}
 	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
-// owned returns an error for a worker id of a datacenter that the namespace won't have.
-func (v *importing) owned(at *site, plan takeover.Plan) error {
-	for _, s := range plan.Steps {
-		datacenter, _, err := plan.Layout.SplitWorker(s.Worker)
-		if err != nil {
-			return err
-		}
-		if len(at.datacenters) > 0 && !slices.Contains(at.datacenters, datacenter) {
-			return usage(v.cmd, fmt.Errorf("worker %d: is of datacenter %d, and the configuration gives namespace %q the datacenters %v alone", s.Worker, datacenter, at.roster.Namespace, at.datacenters))
-		}
-	}
-	return nil
-}
-
 // decide carries the plan out if --yes says so, or if the user agrees.
-func (v *importing) decide(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
+func (v *importing) decide(ctx context.Context) error {
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.
-	settled := r != nil && r.Traits().Loss == 0 && !slices.ContainsFunc(plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
+	settled := !v.made && v.roster.Traits().Loss == 0 && !slices.ContainsFunc(v.plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
 	if v.yes && !settled && !v.dry {
-		return v.apply(ctx, at, r, plan)
+		return v.apply(ctx)
 	}
-	if err := v.show(at, r == nil, plan, false); err != nil || settled || v.dry {
+	if err := v.show(false); err != nil || settled || v.dry {
 		return err
 	}
 	if !v.asks || v.form == jsonForm {
 		v.note("nothing was written: --yes writes it")
 		return nil
 	}
-	question := fmt.Sprintf("set the floor of %d worker ids", plan.Writes())
-	if plan.Writes() == 0 {
-		question = fmt.Sprintf("make sure of the floors of %d worker ids", len(plan.Steps))
+	question := fmt.Sprintf("set the floor of %d worker ids", v.plan.Writes())
+	if v.plan.Writes() == 0 {
+		question = fmt.Sprintf("make sure of the floors of %d worker ids", len(v.plan.Steps))
 	}
 	if err := v.confirm(v.cmd, false, question); err != nil {
 		return err
 	}
-	return v.apply(ctx, at, r, plan)
+	return v.apply(ctx)
 }
 
 // apply carries the plan out and shows what was done.
-func (v *importing) apply(ctx context.Context, at *site, r *roster.Roster, plan takeover.Plan) error {
-	made := r == nil
-	if made {
-		err := at.open(ctx, false)
-		if err != nil {
+func (v *importing) apply(ctx context.Context) (err error) {
+	if v.made {
+		if err := v.at.open(ctx, false); err != nil {
 			return err
 		}
-		if r, err = roster.Create(ctx, at.roster, plan.Layout, at.datacenters); err != nil {
+		if v.roster, err = roster.Create(ctx, v.at.roster, v.plan.Layout, v.at.datacenters); err != nil {
 			return unavailable(err)
 		}
-		v.note("made a new namespace %q in %s: layout %s", r.Name(), at.settings.ShowStore(at.store), plan.Layout)
+		v.note("made a new namespace %q in %s: layout %s", v.roster.Name(), v.at.settings.ShowStore(v.at.store), v.plan.Layout)
 	}
-	planned := len(plan.Steps)
-	var steps []takeover.Step
-	err := takeover.Apply(ctx, r, plan, *v.patience, func(s takeover.Step) { steps = append(steps, s) })
-	plan.Steps = steps
-	v.audit("workers import", "namespace", r.Name(), "made", made, "source", v.old.System, "floor", int64(plan.Floor), "done", len(steps), "planned", planned)
+	planned, done := len(v.plan.Steps), []takeover.Step(nil)
+	err = takeover.Apply(ctx, v.roster, v.plan, v.patience, func(s takeover.Step) { done = append(done, s) })
+	v.plan.Steps = done
+	v.audit("workers import", "namespace", v.roster.Name(), "made", v.made, "source", v.old.System, "floor", int64(v.plan.Floor), "done", len(done), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
-		if len(steps) < planned {
-			v.note("%d of %d worker ids were done; run it again for the rest", len(steps), planned)
+		if len(done) < planned {
+			v.note("%d of %d worker ids were done; run it again for the rest", len(done), planned)
 		}
 		return byClass(v.cmd, err)
 	}
-	if showErr := v.show(at, made, plan, true); showErr != nil {
+	if showErr := v.show(true); showErr != nil {
 		return showErr
 	}
 	return unavailable(err)
 }
 
-// show prints a plan, with the steps that were done of it if it was applied; made says that the namespace is new.
-func (v *importing) show(at *site, made bool, plan takeover.Plan, applied bool) error {
-	out := report{program: v.program, form: v.form}
-	shown := registers.Takeover{
-		Store: at.settings.ShowStore(at.store), Namespace: at.roster.Namespace, Made: made, Source: v.old.System,
-		Margin: v.old.Margin, Plan: plan, Applied: applied,
-	}
-	for _, document := range shown.Documents() {
-		if err := out.object(document); err != nil {
+// show prints the plan, or what was done of it. Neighbours that differ in the worker id alone share a row.
+func (v *importing) show(applied bool) error {
+	out, plan, source := report{program: v.program, form: v.form}, v.plan, v.old.System
+	at, namespace := v.at.settings.ShowStore(v.at.store), v.at.roster.Namespace
+	floor := registers.Instant(plan.Layout, plan.Floor)
+	for _, s := range plan.Steps {
+		err := out.object(page.Object{"type", "step", "worker", s.Worker, "source", source, "evidence", s.Evidence, "floor", floor, "action", s.Action, "note?", s.Note})
+		if err != nil {
 			return err
 		}
 	}
-	out.WriteString(shown.Text(v.clock.Wall()))
+	err := out.object(page.Object{
+		"type", "plan", "store", at, "namespace", namespace, "new", v.made, "layout", plan.Layout.String(), "source", source, "floor", floor, "because", plan.Because,
+		"margin_seconds", v.old.Margin.Seconds(), "workers", len(plan.Steps), "writes", plan.Writes(), "applied", applied,
+	})
+	if err != nil {
+		return err
+	}
+	begins := plan.Layout.TimeOf(plan.Floor)
+	shown := decode.FormatTime(begins, plan.Layout.Unit)
+	out.Line("take over from %s into namespace %s of %s%s", source, namespace, at, map[bool]string{true: ", which is new"}[v.made])
+	out.Line("  layout  %s\n  floor   tick %d  %s  %s", plan.Layout, plan.Floor, shown, decode.Relative(begins, v.clock.Wall()))
+	out.Line("  because %s, plus a margin of %s\n", plan.Because, v.old.Margin)
+	var rows [][]string
+	for steps := plan.Steps; len(steps) > 0; {
+		s, n := steps[0], 1
+		for same := s; n < len(steps); n++ {
+			if same.Worker++; steps[n] != same {
+				break
+			}
+		}
+		evidence := s.Evidence
+		if s.Note != "" {
+			evidence += " (" + s.Note + ")"
+		}
+		workers := text.Range{First: s.Worker, Last: s.Worker + int64(n) - 1}
+		rows = append(rows, []string{workers.String(), string(s.Action), fmt.Sprint(plan.Floor), shown, evidence})
+		steps = steps[n:]
+	}
+	out.Table("", "workers, action, >floor, time, evidence", rows)
+	out.Line("\n%d worker ids; %d %s", len(plan.Steps), plan.Writes(), map[bool]string{true: "written", false: "to be written"}[applied])
 	return out.end("")
 }
 

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -20,14 +17,19 @@ type operation struct {
 	asks     func(w roster.Worker) bool // whether this change needs a yes
 	question func(n int) string         // asked before n changes that need one; nil or "": that they stop holders
 	write    func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error)
-	patience *roster.Patience                 // nil if the store may lose the write
 	outcome  func(after roster.Worker) string // what is so of the worker id, now or already
 }
 
+// change is what an operation does to worker ids.
+type change struct {
+	operation
+	verb          string
+	roster        *roster.Roster
+	before, after []roster.Worker
+}
+
 // operate completes a verb that reads registers, asks if a holder is stopped, and writes.
-func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
-	dry := cmd.Flags().Bool("dry-run", false, "show what would be written, and write nothing")
-	yes := cmd.Flags().Bool("yes", false, "do not ask")
+func (p program) operate(cmd *cobra.Command, w *writing, o operation) *cobra.Command {
 	cmd.Args = exactly(1)
 	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
 		ctx := cmd.Context()
@@ -35,133 +37,95 @@ func (p program) operate(cmd *cobra.Command, o operation) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		c := change{operation: o, verb: cmd.Name(), roster: r, before: before, after: make([]roster.Worker, len(before))}
 		// An impossible change is refused before the question.
-		after := make([]roster.Worker, len(before))
-		var asked []roster.Worker
-		err = r.Dry().Operate(ctx, roster.Patience{}, func(d *roster.Desk) error {
-			for i, w := range before {
-				if after[i], err = o.write(ctx, d, w); err != nil {
-					return err
-				}
-				if !registers.Unchanged(w, after[i]) && o.asks(w) {
-					asked = append(asked, w)
-				}
-			}
-			return nil
-		})
+		if _, err := c.carryOut(ctx, r.Dry(), roster.Patience{}); err != nil {
+			return unavailable(err)
+		}
+		question, cost, err := c.ask(ctx)
 		if err != nil {
 			return unavailable(err)
 		}
-		var words, cost string
-		if o.question != nil && len(asked) > 0 {
-			words = o.question(len(asked))
-		}
-		if words != "" {
-			cost = "; it asks first: " + words
-		} else if cost, err = registers.CostOf(ctx, r, cmd.Name(), asked); err != nil {
-			return unavailable(err)
-		} else {
-			words = question(cmd.Name(), before, asked) + cost
-		}
-		if !*dry {
-			if err := p.confirm(cmd, *yes || len(asked) == 0, words); err != nil {
+		if !w.dry {
+			if err := p.confirm(cmd, w.yes || question == "", question); err != nil {
 				return err
 			}
-			if err := p.carryOut(ctx, r, cmd.Name(), o, before, after); err != nil {
+			done, err := c.carryOut(ctx, r, w.patience)
+			for _, s := range registers.Stretches(before[:done], c.after[:done]) {
+				if !registers.Unchanged(s.Before, s.After) {
+					p.audit("workers "+c.verb, "namespace", r.Name(), "worker", s.Workers, "before", s.Words(s.Before), "after", s.Words(s.After))
+				}
+			}
+			if err != nil && 0 < done && done < len(before) {
+				err = fmt.Errorf("worker %d: %w; those before it are done", before[done].Number, err)
+			}
+			if err != nil {
 				return unavailable(err)
 			}
 			cost = ""
 		}
-		return p.printChanges(f, r, cmd.Name(), o, *dry, cost, before, after)
+		return p.answer(f, registers.ChangesOf(r, c.verb, w.dry, before, c.after), c.text(w.dry, cost))
 	})
 }
 
-// carryOut writes, and puts each worker id as it is then into after.
-func (p program) carryOut(ctx context.Context, r *roster.Roster, verb string, o operation, before, after []roster.Worker) error {
-	var patience roster.Patience
-	if o.patience != nil {
-		patience = *o.patience
+// ask returns the question before the changes, empty if none needs a yes, and their cost.
+func (c *change) ask(ctx context.Context) (question, cost string, err error) {
+	var asked []roster.Worker
+	for i, w := range c.before {
+		if !registers.Unchanged(w, c.after[i]) && c.asks(w) {
+			asked = append(asked, w)
+		}
 	}
-	return r.Operate(ctx, patience, func(d *roster.Desk) (err error) {
-		done := 0
-		defer func() { p.auditChanges(r, verb, before[:done], after[:done]) }()
-		for i, w := range before {
-			if after[i], err = o.write(ctx, d, w); err != nil {
-				if i > 0 {
-					err = fmt.Errorf("worker %d: %w; those before it are done", w.Number, err)
-				}
+	if len(asked) == 0 {
+		return "", "", nil
+	}
+	if c.question != nil {
+		if question = c.question(len(asked)); question != "" {
+			return question, "it asks first: " + question, nil
+		}
+	}
+	question = fmt.Sprintf("%s %s, of which %d are held", c.verb, text.Count(int64(len(c.before)), "worker id"), len(asked))
+	if len(c.before) == 1 {
+		question = fmt.Sprintf("%s worker %d, %s", c.verb, c.before[0].Number, c.before[0])
+	}
+	cost, err = registers.CostOf(ctx, c.roster, c.verb, asked)
+	return question + "; " + cost, cost, err
+}
+
+// carryOut writes, puts each worker id as it is then into after, and returns how many were done.
+func (c *change) carryOut(ctx context.Context, r *roster.Roster, patience roster.Patience) (done int, err error) {
+	err = r.Operate(ctx, patience, func(d *roster.Desk) (err error) {
+		for ; done < len(c.before); done++ {
+			if c.after[done], err = c.write(ctx, d, c.before[done]); err != nil {
 				return err
 			}
-			done++
 		}
 		return nil
 	})
+	return done, err
 }
 
-// auditChanges writes what was changed to the log.
-func (p program) auditChanges(r *roster.Roster, verb string, before, after []roster.Worker) {
-	for _, s := range registers.Stretches(before, after) {
-		if !registers.Unchanged(s.Before, s.After) {
-			p.audit("workers "+verb, "namespace", r.Name(), "worker", s.Workers, "before", s.Words(s.Before), "after", s.Words(s.After))
-		}
-	}
-}
-
-// printChanges prints what was written, or would be.
-func (p program) printChanges(f form, r *roster.Roster, verb string, o operation, dry bool, cost string, before, after []roster.Worker) error {
+// text says what was written, or would be.
+func (c *change) text(dry bool, cost string) string {
 	var said strings.Builder
-	for _, s := range registers.Stretches(before, after) {
+	for _, s := range registers.Stretches(c.before, c.after) {
 		if dry {
 			said.WriteString("dry run, nothing was written; without --dry-run: ")
 		}
-		fmt.Fprintf(&said, "worker %s %s", s.Workers, o.outcome(s.After))
+		fmt.Fprintf(&said, "worker %s %s", s.Workers, c.outcome(s.After))
 		if registers.Unchanged(s.Before, s.After) {
 			said.WriteString(" already")
 		}
 		fmt.Fprintf(&said, "\n  before: %s\n  after:  %s\n", s.Words(s.Before), s.Words(s.After))
 	}
 	if cost != "" {
-		said.WriteString(strings.TrimPrefix(cost, "; ") + "\n")
+		said.WriteString(cost + "\n")
 	}
-	return p.answer(f, registers.ChangesOf(r, verb, dry, before, after), said.String())
+	return said.String()
 }
-
-// question is what is asked before holders are stopped.
-func question(verb string, before, stopped []roster.Worker) string {
-	if len(before) == 1 && len(stopped) == 1 {
-		return fmt.Sprintf("%s worker %d, %s", verb, before[0].Number, before[0])
-	}
-	return fmt.Sprintf("%s %s, of which %d are held", verb, text.Count(int64(len(before)), "worker id"), len(stopped))
-}
-
-// confirm asks whether to go on, unless --yes says so. Without a terminal to ask
-// on, a missing --yes is a mistake in the command line.
-func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !p.asks {
-		return usage(cmd, fmt.Errorf("%s: there is no terminal to ask on: add --yes, or --dry-run to look only", question))
-	}
-	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", page.Visible(question, "")); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(p.stdin).ReadString('\n')
-	if err != nil && answer == "" {
-		return errNotConfirmed
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errNotConfirmed
-}
-
-// errNotConfirmed says that somebody was asked and did not agree.
-var errNotConfirmed = errors.New("not confirmed: nothing was written")
 
 func (p program) workersRelease() *cobra.Command {
-	return p.operate(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "release N[-M][,N...]",
 		Short: "Take a worker id away from its holder",
 		Long: `Release takes a worker id away from its holder. The until stays as it is, so no
@@ -177,7 +141,8 @@ refused with exit code 1.`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --dry-run
   snowfence workers release 7 --yes -o json`,
-	}, operation{
+	}
+	return p.operate(cmd, p.writingFlags(cmd, false), operation{
 		asks: func(roster.Worker) bool { return true },
 		write: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
 			return d.Release(ctx, w)
@@ -206,7 +171,7 @@ the exit code is 6: repeat it after the time that is shown.`,
   snowfence workers quarantine 7 --yes -o json`,
 	}
 	lift := cmd.Flags().Bool("clear", false, "clear the mark")
-	return p.operate(cmd, operation{
+	return p.operate(cmd, p.writingFlags(cmd, true), operation{
 		asks: func(w roster.Worker) bool {
 			if *lift {
 				return w.Register.Until == 0
@@ -222,7 +187,6 @@ the exit code is 6: repeat it after the time that is shown.`,
 		write: func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
 			return d.Quarantine(ctx, w, !*lift)
 		},
-		patience: p.patienceFlag(cmd),
 		outcome: func(after roster.Worker) string {
 			if after.Register.Quarantined {
 				return "is quarantined"

@@ -7,20 +7,17 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/text"
 )
 
 // Claim is one claim made for a layout, with its answer.
 type Claim struct {
-	// Requirement is the name of the field of [Requirements] as in JSON.
-	Requirement string `json:"requirement"`
-	// Asked is what was claimed, Real what the layout provides.
-	Asked float64 `json:"asked"`
-	Real  float64 `json:"real"`
-	// Holds reports that the layout provides what was claimed, or more.
-	Holds bool `json:"holds"`
-	// Answer says it for people, with the real number.
-	Answer string `json:"answer"`
+	Requirement string  `json:"requirement"` // the field of [Requirements] as in JSON
+	Asked       float64 `json:"asked"`       // what was claimed
+	Real        float64 `json:"real"`        // what the layout provides
+	Holds       bool    `json:"holds"`       // the layout provides what was claimed, or more
+	Answer      string  `json:"answer"`      // the real number, for people
 }
 
 // Assessment is the answer of [Check].
@@ -37,17 +34,23 @@ type Assessment struct {
 	// Offer is filled when the layout cannot be used or a claim is false: what provides
 	// what was claimed, or else this layout's workers for [CustomaryYears].
 	Offer *Offer `json:"offer,omitempty"`
+
+	layout snowfence.Layout
+	need   Requirements // of the offer
+}
+
+// False returns how many claims are false.
+func (a Assessment) False() (n int) {
+	for _, c := range a.Claims {
+		if !c.Holds {
+			n++
+		}
+	}
+	return n
 }
 
 // Holds reports that the layout can be used and every claim is true.
-func (a Assessment) Holds() bool {
-	for _, c := range a.Claims {
-		if !c.Holds {
-			return false
-		}
-	}
-	return a.Problem == ""
-}
+func (a Assessment) Holds() bool { return a.Problem == "" && a.False() == 0 }
 
 // Check measures a layout, which need not be valid, and answers the claims made for it.
 // now decides whether it has run out. The error is that of [Requirements.Validate].
@@ -55,25 +58,23 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	if err := claimed.Validate(); err != nil {
 		return Assessment{}, err
 	}
-	a := Assessment{Widths: Widths(l), Capacity: CapacityOf(l), Problem: problem(l, now)}
+	a := Assessment{Widths: Widths(l), Capacity: CapacityOf(l), Problem: problem(l, now), layout: l, need: claimed}
 	if l.Validate() == nil {
 		a.Layout = l.String()
 	}
-	a.Claims = claims(l, a.Capacity, claimed)
+	a.Claims = claims(a.Capacity, claimed)
 	if a.Holds() {
 		return a, nil
 	}
-	need, epoch := claimed, l.Epoch
-	need.Workers = cmp.Or(need.Workers, a.Workers)
+	epoch := l.Epoch
+	a.need.Workers = cmp.Or(claimed.Workers, float64(a.Workers))
+	a.need.Years = cmp.Or(claimed.Years, CustomaryYears)
 	if !a.Horizon.After(now) {
 		epoch = snowfence.DefaultLayout().Epoch
 	}
-	offer, err := For(need, epoch)
-	if err != nil {
-		return Assessment{}, err
-	}
+	offer, err := For(a.need, epoch)
 	a.Offer = &offer
-	return a, nil
+	return a, err
 }
 
 // problem says why a layout cannot be used from now on, if so.
@@ -93,60 +94,57 @@ func problem(l snowfence.Layout, now time.Time) string {
 }
 
 // claims answers every claim that asks something.
-func claims(l snowfence.Layout, c Capacity, claimed Requirements) []Claim {
-	answers := []Claim{}
-	answer := func(requirement string, asked, actual float64, fact, asClaimed string) {
-		if asked == 0 {
-			return
-		}
-		claim := Claim{Requirement: requirement, Asked: asked, Real: actual, Holds: actual >= asked, Answer: fact}
-		switch {
-		case !claim.Holds:
-			claim.Answer += ", not " + asClaimed
-		case actual >= 2*asked:
-			claim.Answer += ", not just " + asClaimed
-		}
-		answers = append(answers, claim)
-	}
-	timeBits := l.Bits(snowfence.Time)
-	workerBits := l.Bits(snowfence.Datacenter) + l.Bits(snowfence.Worker)
-	sequenceBits := l.Bits(snowfence.Sequence)
-	unit := UnitWord(l.Unit)
-
-	answer("years", claimed.Years, c.Years,
-		fmt.Sprintf("%s of %s last %s%s", bitsOf(timeBits), unit, Amount(Years(c.Years), "year"), until(c.Horizon)), Years(claimed.Years))
-	answer("workers", float64(claimed.Workers), float64(c.Workers),
-		fmt.Sprintf("%s are %s", bitsOf(workerBits), text.Count(c.Workers, "worker")), text.Grouped(claimed.Workers))
-
-	sharing := c.Workers
+func claims(c Capacity, claimed Requirements) []Claim {
+	sharing := float64(c.Workers)
 	if claimed.Workers != 0 {
 		sharing = min(sharing, claimed.Workers)
 	}
-	inAll := c.WorkerRate * float64(sharing)
-	answer("rate", claimed.Rate, inAll,
-		fmt.Sprintf("%s of %s ids/s each are %s ids/s in all", text.Count(sharing, "worker"), Quantity(c.WorkerRate), Quantity(inAll)), Quantity(claimed.Rate))
-	answer("worker_rate", claimed.WorkerRate, c.WorkerRate,
-		fmt.Sprintf("%s ids in %s are %s ids/s of one worker", text.Grouped(c.PerTick), article(unit), Quantity(c.WorkerRate)), Quantity(claimed.WorkerRate))
-	answer("burst", float64(claimed.Burst), float64(c.PerTick),
-		fmt.Sprintf("%s of sequence are %s ids per tick and worker", bitsOf(sequenceBits), text.Grouped(c.PerTick)), text.Grouped(claimed.Burst))
-
-	if claimed.Bits != 0 {
-		claim := Claim{Requirement: "bits", Asked: float64(claimed.Bits), Real: float64(c.Bits), Holds: c.Bits <= claimed.Bits}
-		claim.Answer = fmt.Sprintf("%d bits in all", c.Bits)
+	provided := []float64{c.Years, float64(c.Workers), c.WorkerRate * sharing, c.WorkerRate, float64(c.PerTick)}
+	answers := []Claim{}
+	for i, n := range claimed.numbers() {
+		asked := *n.value
+		if asked == 0 {
+			continue
+		}
+		claim := Claim{n.name, asked, provided[i], provided[i] >= asked, n.text(n.shown(provided[i]))}
 		if !claim.Holds {
-			claim.Answer += fmt.Sprintf(", %d more than %d", c.Bits-claimed.Bits, claimed.Bits)
+			claim.Answer += ", not " + n.shown(asked)
+		}
+		answers = append(answers, claim)
+	}
+	if most := claimed.Bits; most != 0 {
+		claim := Claim{"bits", float64(most), float64(c.Bits), c.Bits <= most, text.Count(c.Bits, "bit")}
+		if !claim.Holds {
+			claim.Answer += fmt.Sprintf(", not %d", most)
 		}
 		answers = append(answers, claim)
 	}
 	return answers
 }
 
-func bitsOf(n int) string { return text.Count(n, "bit") }
-
-// until names the day of a horizon, if there is one.
-func until(horizon time.Time) string {
-	if horizon.IsZero() {
-		return ""
+// Text is the measure of a layout, the answers, and what fits instead.
+func (a Assessment) Text() string {
+	var p page.Page
+	p.Line("%s, epoch %s", a.Widths, a.layout.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+	if a.Problem != "" {
+		p.Line("refused: %s", a.Problem)
 	}
-	return " (until " + horizon.Format(time.DateOnly) + ")"
+	until := ""
+	if !a.Horizon.IsZero() {
+		until = ", until " + a.Horizon.Format(time.DateOnly)
+	}
+	p.Line("\n  bits       %d\n  lasts      %s%s\n  workers    %s", a.Bits, amount(Years(a.Years), "years"), until, text.Grouped(a.Workers))
+	p.Line("  ids/tick   %s of a worker; a tick is %s", text.Grouped(a.PerTick), a.layout.Unit)
+	p.Line("  ids/s      %s of a worker, %s in all", Quantity(a.WorkerRate), Quantity(a.Rate))
+	if len(a.Claims) > 0 {
+		p.Line("")
+	}
+	for _, c := range a.Claims {
+		p.Line("%-5v  %s", c.Holds, c.Answer)
+	}
+	if a.Offer != nil {
+		p.Line("\nwhat fits for %s:\n", a.need)
+		p.WriteString(a.Offer.Text())
+	}
+	return p.String()
 }

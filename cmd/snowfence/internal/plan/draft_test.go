@@ -10,15 +10,15 @@ import (
 
 func TestDraftsOfLayoutsThatCannotExistAreRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"ms 37 + server 20 + sequence 16":            "ms 37 · server 20 · seq 16",
-		"ms 37 · worker 20 · seq 16":                 "ms 37 · worker 20 · seq 16",
-		"10 ms 48, seq 20, machine 16":               "10 ms 48 · seq 20 · machine 16",
-		"ms37-server20-seq16@2020-01-01":             "ms 37 · server 20 · seq 16",
-		"ms 0 · worker 10 · seq 12":                  "ms 0 · worker 10 · seq 12",
-		"ms 999 · dc 5 · worker 5 · seq 12":          "ms 999 · datacenter 5 · worker 5 · seq 12",
-		"ms 41 · worker 10 · seq 12":                 "ms 41 · worker 10 · seq 12",
-		"discord":                                    "ms 42 · worker 5 · process 5 · increment 12",
-		"S 60 | Node 22 | COUNTER 13 @ 864000000000": "s 60 · node 22 · counter 13",
+		"ms 37 + server 20 + sequence 16":            "ms37-worker20-seq16",
+		"ms 37 · worker 20 · seq 16":                 "ms37-worker20-seq16",
+		"10 ms 48, seq 20, machine 16":               "10ms48-seq20-worker16",
+		"ms37-server20-seq16@2020-01-01":             "ms37-worker20-seq16",
+		"ms 0 · worker 10 · seq 12":                  "ms0-worker10-seq12",
+		"ms 999 · dc 5 · worker 5 · seq 12":          "ms999-datacenter5-worker5-seq12",
+		"ms 41 · worker 10 · seq 12":                 "ms41-worker10-seq12",
+		"discord":                                    "unsigned-ms42-datacenter5-worker5-seq12",
+		"S 60 | Node 22 | COUNTER 13 @ 864000000000": "s60-worker22-seq13",
 	} {
 		l, err := ParseDraft(text)
 		if err != nil {

@@ -63,15 +63,12 @@ func parseNumber(s string) (float64, error) {
 
 // ParseCount reads a whole quantity, such as a number of workers. An error is
 // returned where [ParseQuantity] returns one, and for fractions.
-func ParseCount(s string) (int64, error) {
+func ParseCount(s string) (float64, error) {
 	value, err := ParseQuantity(s)
-	if err != nil {
-		return 0, err
-	}
-	if value != math.Trunc(value) {
+	if err == nil && value != math.Trunc(value) {
 		return 0, fmt.Errorf("%q is not a whole number", s)
 	}
-	return int64(value), nil
+	return value, err
 }
 
 // Quantity writes a number for people: up to three decimals below ten, whole
@@ -104,16 +101,16 @@ func Years(years float64) string {
 	}
 }
 
+// grouped writes a number in full: whole from a thousand on, with four decimals below.
+func grouped(value float64) string {
+	if value < 1000 {
+		return decimals(value, 4)
+	}
+	return text.Grouped(int64(value))
+}
+
 // decimals writes a number with at most so many decimals.
 func decimals(value float64, most int) string {
 	scale := math.Pow10(most)
 	return strconv.FormatFloat(math.Round(value*scale)/scale, 'f', -1, 64)
-}
-
-// Amount writes a number and what there is of it: "1 worker", "1,024 workers".
-func Amount(number, noun string) string {
-	if number != "1" {
-		noun += "s"
-	}
-	return number + " " + noun
 }

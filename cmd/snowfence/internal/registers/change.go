@@ -7,42 +7,24 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Change is what an operator's verb did to a worker id, in JSON.
-type Change struct {
-	Type    string `json:"type"` // "change"
-	Verb    string `json:"verb"`
-	Worker  int64  `json:"worker"`
-	DryRun  bool   `json:"dry_run"`
-	Written bool   `json:"written"`
-	Before  Worker `json:"before"`
-	After   Worker `json:"after"`
-}
-
-// Changes are those of several worker ids, in JSON.
-type Changes struct {
-	Type    string   `json:"type"` // "changes"
-	Verb    string   `json:"verb"`
-	DryRun  bool     `json:"dry_run"`
-	Changes []Change `json:"changes"`
-}
-
-// ChangesOf returns what was written, or would be: one [Change], or [Changes] of several worker ids.
-func ChangesOf(r *roster.Roster, verb string, dry bool, before, after []roster.Worker) any {
-	all := Changes{Type: "changes", Verb: verb, DryRun: dry}
+// ChangesOf returns what was written, or would be: one change, or several in a list.
+func ChangesOf(r *roster.Roster, verb string, dry bool, before, after []roster.Worker) page.Object {
+	var all []page.Object
 	for i := range before {
-		all.Changes = append(all.Changes, Change{
-			Type: "change", Verb: verb, Worker: before[i].Number, DryRun: dry, Written: !dry && !Unchanged(before[i], after[i]),
-			Before: WorkerOf(r, before[i]), After: WorkerOf(r, after[i]),
+		all = append(all, page.Object{
+			"type", "change", "verb", verb, "worker", before[i].Number, "dry_run", dry, "written", !dry && !Unchanged(before[i], after[i]),
+			"before", WorkerOf(r, before[i]), "after", WorkerOf(r, after[i]),
 		})
 	}
-	if len(before) == 1 {
-		return all.Changes[0]
+	if len(all) == 1 {
+		return all[0]
 	}
-	return all
+	return page.Object{"type", "changes", "verb", verb, "dry_run", dry, "changes", all}
 }
 
 // Stretch is a run of worker ids that an operation changed alike, with the first one before and after.
@@ -92,11 +74,8 @@ func worded(w roster.Worker) string {
 // CostOf says what a release or a quarantine does to holders that live. Of a release it also says when the worker
 // id can be claimed.
 func CostOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster.Worker) (cost string, err error) {
-	switch {
-	case len(stopped) == 0:
-		return "", nil
-	case r.Layout().Workers() == 1:
-		return "; ids stop until the window has passed, then the next process gives them", nil
+	if r.Layout().Workers() == 1 {
+		return "ids stop until the window has passed, then the next process gives them", nil
 	}
 	census := r.Census()
 	for w, err := range r.Workers(ctx) {
@@ -107,13 +86,13 @@ func CostOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster
 	}
 	switch loss, free := r.Traits().Loss, census.Counts[roster.Free] > 0; {
 	case free && loss == 0:
-		cost = "; a holder that lives claims another worker id once it notices, if one is free"
+		cost = "a holder that lives claims another worker id once it notices, if one is free"
 	case free:
-		cost = fmt.Sprintf("; a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
+		cost = fmt.Sprintf("a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
 	case loss == 0:
-		cost = "; no other worker id is free, so a holder that lives gives no ids until one is"
+		cost = "no other worker id is free, so a holder that lives gives no ids until one is"
 	default:
-		cost = fmt.Sprintf("; no other worker id is free, so a holder that lives gives no ids until one is, and for %s after that, as this store can lose a claim for so long", loss)
+		cost = fmt.Sprintf("no other worker id is free, so a holder that lives gives no ids until one is, and for %s after that, as this store can lose a claim for so long", loss)
 	}
 	if verb == "release" {
 		first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })

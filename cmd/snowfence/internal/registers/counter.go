@@ -7,43 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/counter"
 )
 
-// Counter is a counter in JSON.
-type Counter struct {
-	Type      string `json:"type"` // "counter"
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	Start     string `json:"start"`
-	Increment string `json:"increment"`
-	Limit     string `json:"limit"`
-	Zone      string `json:"zone,omitempty"`
-	Digits    int    `json:"digits,omitempty"`
-	Next      []Lane `json:"next"`
-	Created   string `json:"created"`
-	Written   string `json:"written"`
-	By        string `json:"by"`
-}
-
-// Lane is the next number of a counter, or of one date.
-type Lane struct {
-	Date string `json:"date,omitempty"`
-	Next string `json:"next"`
-}
-
-// CounterOf returns a counter as JSON has it.
-func CounterOf(i counter.Info) Counter {
-	d := Counter{
-		Type: "counter", Namespace: i.Namespace, Name: i.Name, Kind: i.Kind,
-		Start: fmt.Sprint(i.Start), Increment: fmt.Sprint(i.Increment), Limit: fmt.Sprint(i.Limit), Zone: i.Zone, Digits: i.Digits,
-		Created: i.Created.UTC().Format(time.RFC3339), Written: i.Written.UTC().Format(time.RFC3339), By: i.Process.String(),
-	}
+// CounterOf returns a counter as JSON has it, with the next number of each date.
+func CounterOf(i counter.Info) page.Object {
+	var next []page.Object
 	for _, lane := range i.Lanes {
-		d.Next = append(d.Next, Lane{lane.Name, fmt.Sprint(lane.Next)})
+		next = append(next, page.Object{"date?", lane.Name, "next", fmt.Sprint(lane.Next)})
 	}
-	return d
+	return page.Object{
+		"type", "counter", "namespace", i.Namespace, "name", i.Name, "kind", i.Kind,
+		"start", fmt.Sprint(i.Start), "increment", fmt.Sprint(i.Increment), "limit", fmt.Sprint(i.Limit), "zone?", i.Zone, "digits?", i.Digits,
+		"next", next, "created", i.Created.UTC().Format(time.RFC3339), "written", i.Written.UTC().Format(time.RFC3339), "by", i.Process.String(),
+	}
 }
 
 // CounterColumns are those of a table of counters.

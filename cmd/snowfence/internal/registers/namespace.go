@@ -15,41 +15,16 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Namespace is a namespace in JSON.
-type Namespace struct {
-	Namespace     string   `json:"namespace"`
-	Layout        string   `json:"layout"`
-	Presets       []string `json:"presets"` // that have this layout
-	Epoch         string   `json:"epoch"`
-	Horizon       string   `json:"horizon"`
-	Workers       int64    `json:"workers"`  // of the layout
-	Capacity      int64    `json:"capacity"` // that this store may give away
-	RatePerWorker float64  `json:"ids_per_second_and_worker"`
-	Datacenters   []int64  `json:"datacenters"` // empty: all
-	Incarnation   string   `json:"incarnation"`
-	Created       string   `json:"created"`
-	Store         Store    `json:"store"`
-	Clocks        Clocks   `json:"clocks"`
-}
-
-// Store is what a store says of itself, in JSON.
-type Store struct {
-	Engine  string  `json:"engine"`
-	Durable bool    `json:"durable"`
-	Loss    float64 `json:"loss_seconds"`
-	OneHost bool    `json:"one_host"`
-}
-
 // NamespaceOf returns a namespace as JSON has it.
-func NamespaceOf(r *roster.Roster) Namespace {
+func NamespaceOf(r *roster.Roster) page.Object {
 	l, record, traits := r.Layout(), r.Record(), r.Traits()
-	return Namespace{
-		Namespace: r.Name(), Layout: record.Layout, Presets: decode.PresetsOf(l),
-		Epoch: l.Epoch.UTC().Format(time.RFC3339Nano), Horizon: horizonText(l),
-		Workers: l.Workers(), Capacity: r.Capacity(), RatePerWorker: l.RatePerWorker(),
-		Datacenters: append([]int64{}, record.Datacenters...), Incarnation: record.Incarnation, Created: record.Created.Format(time.RFC3339Nano),
-		Store:  Store{traits.Engine, traits.Durable, traits.Loss.Seconds(), traits.OneHost},
-		Clocks: ClocksOf(r),
+	return page.Object{
+		"namespace", r.Name(), "layout", record.Layout, "presets", decode.PresetsOf(l),
+		"epoch", l.Epoch.UTC().Format(time.RFC3339Nano), "horizon", horizonText(l),
+		"workers", l.Workers(), "capacity", r.Capacity(), "ids_per_second_and_worker", l.RatePerWorker(),
+		"datacenters", append([]int64{}, record.Datacenters...), "incarnation", record.Incarnation, "created", record.Created.Format(time.RFC3339Nano),
+		"store", page.Object{"engine", traits.Engine, "durable", traits.Durable, "loss_seconds", traits.Loss.Seconds(), "one_host", traits.OneHost},
+		"clocks", ClocksOf(r),
 	}
 }
 
@@ -97,38 +72,29 @@ func NamespaceText(r *roster.Roster) string {
 // horizonText is a layout's horizon as far as its unit tells it.
 func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
 
-// Finding is what verify found, in JSON.
-type Finding struct {
-	Type     string          `json:"type"` // "finding"
-	Severity roster.Severity `json:"severity"`
-	Check    roster.Check    `json:"check"`
-	Workers  []int64         `json:"workers"` // none for a key that is no worker id's
-	Key      string          `json:"key"`
-	Text     string          `json:"text"`
-}
-
-// Verdict is what verify came to, in JSON.
-type Verdict struct {
-	Type      string `json:"type"` // "verdict"
-	Namespace string `json:"namespace"`
-	Valid     bool   `json:"valid"`
-	Registers int64  `json:"registers"`
-	Errors    int64  `json:"errors"`
-	Warnings  int64  `json:"warnings"`
-	Notes     int64  `json:"notes"`
-	IDs       uint64 `json:"ids"`           // that were compared
-	Pages     int64  `json:"journal_pages"` // that were compared
-	Clocks    Clocks `json:"clocks"`
-}
-
-// FindingOf returns a finding as JSON has it, and as a line of text.
-func FindingOf(x roster.Finding) (Finding, string) {
+// FindingOf returns a finding as JSON has it, and as a line of text. One without workers is of a key that is no worker id's.
+func FindingOf(x roster.Finding) (page.Object, string) {
 	workers := slices.DeleteFunc(append([]int64{}, x.Workers...), func(n int64) bool { return n == roster.Stray })
 	which := x.Key
 	if len(workers) > 0 {
 		which = "worker " + strings.ReplaceAll(strings.Trim(fmt.Sprint(workers), "[]"), " ", ",")
 	}
-	return Finding{"finding", x.Severity, x.Check, workers, x.Key, x.Text}, fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text)
+	return page.Object{"type", "finding", "severity", x.Severity, "check", x.Check, "workers", workers, "key", x.Key, "text", x.Text},
+		fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text)
+}
+
+// Verdict is what verify came to, in JSON.
+type Verdict struct {
+	Type      string      `json:"type"` // "verdict"
+	Namespace string      `json:"namespace"`
+	Valid     bool        `json:"valid"`
+	Registers int64       `json:"registers"`
+	Errors    int64       `json:"errors"`
+	Warnings  int64       `json:"warnings"`
+	Notes     int64       `json:"notes"`
+	IDs       uint64      `json:"ids"`           // that were compared
+	Pages     int64       `json:"journal_pages"` // that were compared
+	Clocks    page.Object `json:"clocks"`
 }
 
 // Text is the verdict in a line.

@@ -9,41 +9,20 @@
 // id from the ticks of the old one. Clocks may be set back, and the old system's may
 // have been ahead. A take-over writes for each worker id a floor above every tick that
 // the old system can have stamped with it. A claim begins at or above it, by the rule of
-// package fence. A claimant whose clock is behind waits, or is refused.
-//
-// # What it needs
-//
-// The layout is the old system's: same unit, epoch, widths and order. Otherwise
-// equal integers mean different things and no floor helps.
+// package fence. The layout must be the old system's: otherwise equal integers mean
+// different things and no floor helps.
 //
 // The old system is stopped, all of it, and never starts again. Nothing shows that
 // from outside: a generator that lost its ZooKeeper goes on, Leaf for ever and its
 // recyclable variant for an hour. So the operator says when it was stopped, or which
 // id was its last. If anything shows that it still runs, nothing is written.
 //
-// # What ZooKeeper shows
-//
-//	Leaf               /snowflake/NAME/forever/IP:PORT-NNNNNNNNNN   persistent; the number is the
-//	                   worker id, the data has a timestamp that is uploaded every 3 s
-//	Leaf, recyclable   /snowflake/NAME/recycle/notuse/workId:N and …/inuse/workId:N
-//	                   persistent; the timestamp of those in use is uploaded every 3 s
-//	Twitter            /snowflake-servers/N   ephemeral; there while its server lives
-//
-// Nothing is written there. Persistent nodes are read twice: one that changed in between
-// has a live process, whatever the clocks say. Leaf moves a recyclable worker id by deleting
-// and creating its node, so a crash can lose the node of a worker id that issued ids.
-//
-// # The floor
-//
-// It lies above the latest of the stop, the last ids and the old system's own
+// The floor lies above the latest of the stop, the last ids and the old system's own
 // timestamps. It is the same for every worker id, because the last id of one says
-// nothing about another, and a floor in the past costs nothing. A margin is added for
-// what is not known: a clock that was ahead, ids that nobody saw, bursts stamped ahead
-// of the clock. One of max-rollback costs nothing: a released worker id is claimed at
-// once when its until is no further ahead than that.
+// nothing about another. A margin is added for a clock that was ahead, ids that nobody
+// saw and bursts stamped ahead of the clock. One of max-rollback costs nothing: a
+// released worker id is claimed at once when its until is no further ahead than that.
 //
 // Floors are only raised, each by one swap under the version that was read. So a
-// take-over can be interrupted and run again, and the second run changes nothing. A
-// register that can't be read gets no floor, and the take-over ends with an error
-// after everything else is done.
+// take-over can be interrupted and run again, and the second run changes nothing.
 package takeover

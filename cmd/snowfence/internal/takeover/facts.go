@@ -38,23 +38,16 @@ var (
 	// ErrRunning is returned, with live worker ids, when the old system seems to run.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
-	// ErrNoBound is returned without a time of the stop and a last id.
-	ErrNoBound = snowfence.NewError(snowfence.ClassUsage, "snowfence: neither the time at which the old system was stopped nor its last id is given: nothing says up to when it issued ids")
-
 	// ErrNoWorkers is returned when no worker id of the old system is known.
 	ErrNoWorkers = snowfence.NewError(snowfence.ClassUsage, "snowfence: no worker id of the old system is known: name them, or take all")
 )
 
 // Sighting is a worker id of the old system, as it was seen somewhere.
 type Sighting struct {
-	// Worker is the worker number, in which the datacenter stands above the worker id.
-	Worker int64
-	// Where is where it was seen, for people: a path, "static list".
-	Where string
-	// Last is the latest timestamp that the old system kept of it; zero if none.
-	Last time.Time
-	// Alive says why its process must still be running; empty if nothing shows that.
-	Alive string
+	Worker int64     // the worker number, in which the datacenter stands above the worker id
+	Where  string    // a path, or "--workers"
+	Last   time.Time // the latest timestamp that the old system kept of it; zero if none
+	Alive  string    // why its process must still be running; empty if nothing shows that
 }
 
 // String says where a live process was seen.
@@ -62,42 +55,29 @@ func (s Sighting) String() string {
 	return fmt.Sprintf("worker %d, %s: %s", s.Worker, s.Where, s.Alive)
 }
 
-// Facts are what is known of the old system.
+// Facts are what is known of the old system, as [Old.Validate] accepts it.
 type Facts struct {
-	// Layout is that of the old system's ids, and of the namespace.
-	Layout snowfence.Layout
-
-	// Sightings are the worker ids that it had. A worker id may be there twice.
-	Sightings []Sighting
+	Layout    snowfence.Layout // of the old system's ids, and of the namespace
+	Sightings []Sighting       // the worker ids that it had; one may be there twice
 
 	// All takes all worker ids of the layout, or of Datacenter if that is not nil.
 	All        bool
 	Datacenter *int64
 
-	// StoppedAt is when all of the old system was stopped. Without it LastIDs must be given.
-	StoppedAt time.Time
+	StoppedAt time.Time      // when all of it was stopped; without it LastIDs must be given
+	LastIDs   []snowfence.ID // the greatest known ids of the whole system, or of each worker id
 
-	// LastIDs are the greatest known ids of the whole system, or of each worker id.
-	LastIDs []snowfence.ID
-
-	// Margin is added to the latest time; see the package's comment.
-	Margin time.Duration
-
+	Margin time.Duration // added to the latest time; see the package's comment
 	// Ahead is how far ahead of Now the floor may lie, before the margin. A later
 	// timestamp or id is taken for a mistake, because a floor is never lowered.
 	Ahead time.Duration
-
-	// Now is the present time.
-	Now time.Time
+	Now   time.Time
 }
 
 // FactError is returned for facts that contradict each other or the layout.
 type FactError struct {
-	Field string // "stopped-at", "last-id", "timestamp", "margin", "worker", "datacenter"
-	Value string
-	Limit string
-	// Cause is the error below, or nil: [snowfence.ErrInvalidID] for a last id.
-	Cause error
+	Field, Value, Limit string
+	Cause               error // the error below, or nil: [snowfence.ErrInvalidID] for a last id
 }
 
 // Error names the fact, its value and the limit.
@@ -120,28 +100,21 @@ func (e *FactError) Class() snowfence.Class {
 // worker ids that need it, for a namespace that does not exist yet: all steps are
 // [Create].
 //
-// It returns [ErrRunning] if anything shows that the old system runs, [ErrNoBound]
-// without a stop and a last id, [ErrNoWorkers] without any worker id, a *[FactError]
-// for facts that can't be, and a *[snowfence.LayoutError].
+// It returns [ErrRunning] if anything shows that the old system runs, [ErrNoWorkers]
+// without any worker id, a *[FactError] for facts that can't be, and a *[snowfence.LayoutError].
 func NewPlan(f Facts) (Plan, error) {
+	p := Plan{Layout: f.Layout}
 	if err := f.Layout.Validate(); err != nil {
-		return Plan{}, err
+		return p, err
 	}
 	alive := slices.DeleteFunc(slices.Clone(f.Sightings), func(s Sighting) bool { return s.Alive == "" })
 	if len(alive) > 0 {
-		return Plan{}, fmt.Errorf("%w: %s", ErrRunning, text.List(alive, shown))
+		return p, fmt.Errorf("%w: %s", ErrRunning, text.List(alive, shown))
 	}
-	if f.StoppedAt.IsZero() && len(f.LastIDs) == 0 {
-		return Plan{}, ErrNoBound
-	}
-	p := Plan{Layout: f.Layout}
 	if err := p.share(f); err != nil {
-		return Plan{}, err
+		return p, err
 	}
-	if err := p.bound(f); err != nil {
-		return Plan{}, err
-	}
-	return p, nil
+	return p, p.bound(f)
 }
 
 // share collects the worker ids, with the evidence for each.
@@ -149,7 +122,7 @@ func (p *Plan) share(f Facts) error {
 	seen := map[int64][]string{}
 	for _, s := range f.Sightings {
 		if _, _, err := f.Layout.SplitWorker(s.Worker); err != nil {
-			p.Left = append(p.Left, s)
+			p.Doubts = append(p.Doubts, fmt.Sprintf("%s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, f.Layout))
 			continue
 		}
 		evidence := s.Where
@@ -190,9 +163,6 @@ func (p *Plan) share(f Facts) error {
 
 // bound finds the floor.
 func (p *Plan) bound(f Facts) error {
-	if f.Margin < 0 || f.Margin > MaxMargin {
-		return &FactError{"margin", f.Margin.String(), "must be from 0s to " + MaxMargin.String(), nil}
-	}
 	latest := f.Layout.Epoch.Add(-1)
 	consider := func(t time.Time, because string) {
 		if p.Because == "" || t.After(latest) {

@@ -57,13 +57,14 @@ func TestUploadsAreReadAsLeafWritesThem(t *testing.T) {
 		{`{"workId":2,"lastUsedIp":null,"lastUsedPort":null,"lastUsedTimestamp":null}`, time.Time{}, true},
 		{`{"ip":"10.0.0.1","port":"8080","timestamp":0}`, time.Time{}, true},
 		{`{"timestamp":"1567733700834"}`, time.Time{}, false},
+		{`{"workId":3,"lastUsedTimestamp":1567733700834}`, time.Time{}, false},
 		{``, time.Time{}, false},
 		{`10.0.0.1:8080`, time.Time{}, false},
 	}
 	for _, test := range tests {
-		u, err := readUpload([]byte(test.data))
-		if (err == nil) != test.ok || err == nil && !u.last().Equal(test.last) {
-			t.Errorf("%s: %v, %v", test.data, u.last(), err)
+		last, err := readUpload([]byte(test.data), 2)
+		if (err == nil) != test.ok || err == nil && !last.Equal(test.last) {
+			t.Errorf("%s: %v, %v", test.data, last, err)
 		}
 	}
 }
@@ -93,8 +94,8 @@ func FuzzReadUpload(f *testing.F) {
 	f.Add([]byte(`{"ip":"10.0.0.1","port":"8080","timestamp":1567733700834}`))
 	f.Add([]byte(`{"workId":2,"lastUsedTimestamp":-1}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if u, err := readUpload(data); err == nil && !u.last().IsZero() && u.last().Before(time.UnixMilli(1)) {
-			t.Errorf("%q: %s", data, u.last())
+		if last, err := readUpload(data, 2); err == nil && !last.IsZero() && last.Before(time.UnixMilli(1)) {
+			t.Errorf("%q: %s", data, last)
 		}
 	})
 }

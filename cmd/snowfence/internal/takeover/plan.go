@@ -33,28 +33,21 @@ const (
 
 // Step is the part of a plan for one worker id.
 type Step struct {
-	Worker int64
-	// Evidence says where the worker id was seen and when, for people.
-	Evidence string
+	Worker   int64
+	Evidence string // where the worker id was seen and when, for people
 	Action   Action
-	// Note is more to say about it: who holds it. Empty if there is nothing.
-	Note string
+	Note     string // who holds it, if anybody does
 }
 
 // Plan is what a take-over writes into a namespace.
 type Plan struct {
-	Layout snowfence.Layout
-	// Floor is the first tick that is free of the old system's ids.
-	Floor snowfence.Tick
-	// Because says which fact the floor comes from.
-	Because string
-	// Steps are in ascending order of the worker ids, each once.
-	Steps []Step
-	// Doubts say, for people, why the layout may not be the old system's, or why a part of it may still run. Most often
-	// there are none.
+	Layout  snowfence.Layout
+	Floor   snowfence.Tick // the first tick that is free of the old system's ids
+	Because string         // the fact that the floor comes from
+	Steps   []Step         // in ascending order of the worker ids, each once
+	// Doubts say, for people, why the layout may not be the old system's, or why a part of
+	// it may still run, and which worker ids the layout lacks.
 	Doubts []string
-	// Left are sightings of worker ids that the layout lacks: they issued no id.
-	Left []Sighting
 }
 
 // find returns where the step of a worker id is, and whether there is one.
@@ -97,9 +90,15 @@ func (p Plan) fits(r *roster.Roster) error {
 	if !r.Layout().Equal(p.Layout) {
 		return &stored.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: p.Layout.String()}
 	}
+	return p.Within(r.Name(), r.Record().Datacenters)
+}
+
+// Within returns a *[FactError] for a worker id of a datacenter that a namespace does not have; none means all.
+func (p Plan) Within(namespace string, datacenters []int64) error {
 	for _, s := range p.Steps {
-		if !r.Own(s.Worker) {
-			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that this store may give away in namespace %q", r.Record().Datacenters, r.Name()), nil}
+		datacenter, _, err := p.Layout.SplitWorker(s.Worker)
+		if err != nil || len(datacenters) > 0 && !slices.Contains(datacenters, datacenter) {
+			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that namespace %q has in this store", datacenters, namespace), err}
 		}
 	}
 	return nil

@@ -1,10 +1,13 @@
 package takeover
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -73,42 +76,154 @@ type node struct {
 	stat       zk.Stat
 }
 
-// children reads all nodes below a path. A node that goes away meanwhile is left out.
-// [ErrNoPath] is returned if the path is not there.
-func (z *zooKeeper) children(ctx context.Context, folder string) (map[string]node, error) {
-	// Without a sync a server may answer from the past.
-	if _, err := await(ctx, z, func() (string, error) { return z.conn.Sync(folder) }); err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return nil, fmt.Errorf("read %s: %w", folder, err)
+// NodeError is returned for a node that is not as its system writes it: nobody can
+// tell which worker id it stands for.
+type NodeError struct {
+	Path   string
+	Reason string
+}
+
+// Error names the node and what is wrong with it.
+func (e *NodeError) Error() string {
+	return fmt.Sprintf("snowfence: node %q: %s: remove what does not belong there. Or stop the old system and name its worker ids: workers import list --workers", e.Path, e.Reason)
+}
+
+// Class is [snowfence.ClassFinal].
+func (e *NodeError) Class() snowfence.Class { return snowfence.ClassFinal }
+
+// ErrNoPath is returned, with the path, when a folder of nodes is not there.
+var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node")
+
+// read returns the worker ids below a path, in ascending order. Persistent nodes are read twice: one that
+// changed in between has a live process, whatever the clocks say. place finds the worker number of a worker id.
+func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int64) (int64, error)) ([]Sighting, error) {
+	nodes, err := z.nodes(ctx, at, k.folders)
+	var touched map[string]bool
+	if err == nil && k.uploads {
+		touched, err = z.watchNodes(ctx, at, k.folders, nodes)
 	}
-	names, err := await(ctx, z, func() ([]string, error) {
-		names, _, err := z.conn.Children(folder)
-		return names, err
-	})
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil, fmt.Errorf("%w: %s: is this the ZooKeeper of the old system, and the name its own?", ErrNoPath, folder)
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", folder, err)
+	if err != nil {
+		return nil, err
 	}
-	nodes := make(map[string]node, len(names))
-	for _, name := range names {
-		at := path.Join(folder, name)
-		n, err := await(ctx, z, func() (node, error) {
-			data, stat, err := z.conn.Get(at)
-			if err != nil {
-				return node{}, err
+	now := z.clock.Wall()
+	var sightings []Sighting
+	for _, n := range nodes {
+		worker, ok := k.worker(n.name)
+		if !ok {
+			return nil, &NodeError{n.path, "its name holds no worker id"}
+		}
+		s := Sighting{Where: n.path}
+		if s.Worker, err = place(worker); err != nil {
+			return nil, &NodeError{n.path, fmt.Sprintf("worker id %d: %v", worker, err)}
+		}
+		if n.stat.EphemeralOwner != 0 {
+			s.Alive = fmt.Sprintf("its node is there, of %q (after a crash it goes with its session)", n.data)
+		}
+		if k.uploads {
+			if s.Last, err = readUpload(n.data, worker); err != nil {
+				return nil, &NodeError{n.path, err.Error()}
 			}
-			return node{at, name, data, *stat}, nil
-		})
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-		case err != nil:
-			return nil, fmt.Errorf("read %s: %w", at, err)
-		default:
-			nodes[at] = n
+		}
+		switch age := now.Sub(s.Last); {
+		case touched[n.path]:
+			s.Alive = fmt.Sprintf("its node changed within %s", z.watch)
+		case !s.Last.IsZero() && age >= 0 && age < z.watch:
+			s.Alive = fmt.Sprintf("its timestamp is %s old", age.Round(time.Millisecond))
+		}
+		sightings = append(sightings, s)
+	}
+	slices.SortFunc(sightings, func(a, b Sighting) int {
+		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Where, b.Where))
+	})
+	return sightings, nil
+}
+
+// watchNodes waits, reads the nodes again into the map, and returns those that changed, came or went.
+func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (touched map[string]bool, err error) {
+	expired, stop := z.clock.After(z.watch)
+	defer stop()
+	select {
+	case <-expired:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	again, err := z.nodes(ctx, at, folders)
+	touched = map[string]bool{}
+	for path, was := range nodes {
+		// A transaction's number changes also when a node is deleted and made again.
+		n, ok := again[path]
+		touched[path] = !ok || was.stat.Mzxid != n.stat.Mzxid
+	}
+	for path, n := range again {
+		if _, ok := nodes[path]; !ok {
+			touched[path] = true
+		}
+		nodes[path] = n
+	}
+	return touched, err
+}
+
+// nodes reads all nodes below some folders of a path, of which at least one must be there. A node that goes
+// away meanwhile is left out.
+func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (map[string]node, error) {
+	nodes, missing := map[string]node{}, 0
+	for _, folder := range folders {
+		folder = path.Join(at, folder)
+		// Without a sync a server may answer from the past.
+		_, err := await(ctx, z, func() (string, error) { return z.conn.Sync(folder) })
+		var names []string
+		if err == nil {
+			names, err = await(ctx, z, func() ([]string, error) {
+				names, _, err := z.conn.Children(folder)
+				return names, err
+			})
+		}
+		if errors.Is(err, zk.ErrNoNode) {
+			missing++
+			continue
+		}
+		for i := 0; i < len(names) && err == nil; i++ {
+			n := node{path: path.Join(folder, names[i]), name: names[i]}
+			n, err = await(ctx, z, func() (node, error) {
+				data, stat, err := z.conn.Get(n.path)
+				if err == nil {
+					n.data, n.stat = data, *stat
+				}
+				return n, err
+			})
+			if err == nil {
+				nodes[n.path] = n
+			} else if errors.Is(err, zk.ErrNoNode) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", folder, err)
 		}
 	}
+	if missing == len(folders) {
+		return nil, fmt.Errorf("%w: %s: is this the ZooKeeper of the old system, and the name its own?", ErrNoPath, path.Join(at, folders[0]))
+	}
 	return nodes, nil
+}
+
+// readUpload returns the later timestamp in the data of a worker id's node of Leaf, of both kinds. It is zero
+// if there is none: the recyclable pools begin with nodes that were never used.
+func readUpload(data []byte, worker int64) (last time.Time, err error) {
+	var u struct {
+		WorkID                       *int64
+		Timestamp, LastUsedTimestamp int64
+	}
+	switch err := json.Unmarshal(data, &u); {
+	case err != nil:
+		return last, fmt.Errorf("its data is not the JSON that Leaf writes: %w", err)
+	case u.WorkID != nil && *u.WorkID != worker:
+		return last, fmt.Errorf("its data says worker id %d", *u.WorkID)
+	}
+	if ms := max(u.Timestamp, u.LastUsedTimestamp); ms > 0 {
+		last = time.UnixMilli(ms).UTC()
+	}
+	return last, nil
 }
 
 // await makes a request, which knows no context, and gives it up when ctx ends or the

@@ -84,6 +84,20 @@ func (o *old) watching(d time.Duration) *zooKeeper {
 	return z
 }
 
+func (z *zooKeeper) leaf(ctx context.Context, at string) ([]Sighting, error) {
+	return z.read(ctx, kinds()[Leaf], at, same)
+}
+
+func (z *zooKeeper) recyclable(ctx context.Context, at string) ([]Sighting, error) {
+	return z.read(ctx, kinds()[LeafRecyclable], at, same)
+}
+
+func (z *zooKeeper) twitter(ctx context.Context, at string, l snowfence.Layout, datacenter int64) ([]Sighting, error) {
+	return z.read(ctx, kinds()[Twitter], at, func(worker int64) (int64, error) { return l.WorkerNumber(datacenter, worker) })
+}
+
+func same(worker int64) (int64, error) { return worker, nil }
+
 func connect(ctx context.Context, addr string, timeout, watch time.Duration) (*zooKeeper, error) {
 	return zooKeeper{clock: snowfence.SystemClock(), timeout: timeout, watch: watch}.connect(ctx, []string{addr})
 }
