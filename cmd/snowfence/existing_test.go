@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -218,5 +219,7 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 		}
 	}
 	verify(folder, data, exitFailure, "it was begun again since")
-	_ = h.Close(t.Context()) // its register is gone
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_ = h.Close(ended) // its register is gone
 }
