@@ -85,14 +85,14 @@ var files = []mutant{
 	},
 	{
 		name: "check: rounded ids are called copies",
-		file: "cmd/snowfence/internal/check/judge.go",
-		old:  "if by, ok := j.rounded(g.sources); ok {",
-		new:  "if by, ok := j.rounded(g.sources); ok && by[0] < -1 {",
+		file: "cmd/snowfence/forensics/check/judge.go",
+		old:  "switch said := j.rounded(s.sources); {",
+		new:  "switch said := j.rounded(s.sources)[:0]; {",
 		test: "TestRoundedIDsAreNamedBeforeAnyAdviceToDelete",
 	},
 	{
 		name: "check: fewer ids than lines are all distinct",
-		file: "cmd/snowfence/internal/check/tally.go",
+		file: "cmd/snowfence/forensics/check/tally.go",
 		old:  "r.Complete = r.IDs > 0 && r.Invalid == 0 &&",
 		new:  "r.Complete =",
 		test: "TestAnswerIsCompleteOnlyWithEveryID",
