@@ -99,7 +99,7 @@ var files = []mutant{
 	},
 	{
 		name: "merge: a side without ids does not clash",
-		file: "cmd/snowfence/internal/merge/report.go",
+		file: "cmd/snowfence/forensics/merge/report.go",
 		old:  "if side.HasData && side.IDs == 0 {",
 		new:  "if side.HasData && side.IDs == 1 {",
 		test: "TestSideWithoutIDsOrWithSkippedOnesIsUnknown",

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 )
 
 func parse(t *testing.T, args ...string) []merge.Side {
@@ -60,7 +59,7 @@ func TestNamespacesAreNamedBehindTheLastHash(t *testing.T) {
 
 func TestLayoutsTakeWorkersAndTimes(t *testing.T) {
 	f := parse(t, "layout:twitter#8,0-3,4-5,2/since=2020-01-01/until=2024-06-01T12:00:00+02:00", "other")[0].Layouts[0]
-	want := []overlap.Workers{{First: 0, Last: 5}, {First: 8, Last: 8}}
+	want := []merge.Workers{{First: 0, Last: 5}, {First: 8, Last: 8}}
 	if len(f.Workers) != 2 || f.Workers[0] != want[0] || f.Workers[1] != want[1] {
 		t.Errorf("workers %v, want %v", f.Workers, want)
 	}
@@ -81,8 +80,8 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 		{[]string{"a.txt"}, "needs at least two sides"},
 		{[]string{"a=x", "a=y"}, "needs at least two sides"},
 		{[]string{"a=x", ""}, "side B: source: is empty"},
-		{[]string{"x", "namespace:"}, "side B: store: is empty"},
-		{[]string{"x", "us=namespace:file:/srv#"}, "side us: namespace: has no name behind the #"},
+		{[]string{"x", "namespace:"}, "side B: namespace: is empty"},
+		{[]string{"x", "us=namespace:file:/srv#"}, "side us: namespace: has no name behind the last #"},
 		{[]string{"x", "layout:nonsense"}, `side B: layout "nonsense": invalid layout`},
 		{[]string{"x", "layout:twitter#0-1024"}, `side B: worker numbers "0-1024": must be from 0 to 1023 in the layout ms41-datacenter5`},
 		{[]string{"x", "layout:twitter#3-1"}, `worker numbers "3-1": a range must not go down`},
@@ -95,7 +94,7 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 		{[]string{"A=x", "B=y", "z", "A=w", "layout:twitter"}, ""},
 		{[]string{"B=x", "y"}, "side B: name: is the name of the side before it too"},
 		{[]string{"x", "A=y", "z"}, "side A: name: is the name of the side before it too"},
-		{[]string{"x", "namespace:redis://u:hu#sh@host:1"}, "side B: namespace: is no name behind the last #"},
+		{[]string{"x", "namespace:redis://u:hu#sh@host:1"}, "side B: namespace: has no name behind the last #"},
 	} {
 		_, err := merge.ParseSides(x.args)
 		switch {
@@ -111,7 +110,7 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 	for i := range many {
 		many[i] = "x"
 	}
-	if _, err := merge.ParseSides(many); err == nil || !strings.Contains(err.Error(), "65 sides are too many: at most 64") {
+	if _, err := merge.ParseSides(many); err == nil || !strings.Contains(err.Error(), "and at most 64") {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
@@ -21,9 +21,6 @@ func counted(side string, i *merge.Issuer, ids ...snowfence.ID) *merge.Strays {
 	s.End()
 	return s
 }
-
-// remedy is what to do about strays; false if there is nothing.
-func remedy(s *merge.Strays) (merge.Advice, bool) { return s.Advice, s.Text != "" }
 
 func TestIDsThatMayStillBeIssuedAreFound(t *testing.T) {
 	l := snowfence.DefaultLayout()
@@ -79,33 +76,29 @@ func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
 		4: {Term: 3, Floor: minutes(l, -10), Until: minutes(l, 24*60), Quarantined: true},
 	})
 	for _, x := range []struct {
-		name        string
-		worker      int64
-		ahead       time.Duration
-		open, below uint64
+		name   string
+		worker int64
+		ahead  time.Duration
+		open   uint64
 	}{
-		{"passed by the clock", 0, 0, 0, 0},
-		{"as far ahead as a clock may be", 0, merge.Skew, 0, 0},
-		{"further ahead, within the window", 0, merge.Skew + time.Millisecond, 1, 1},
-		{"hours ahead, within the window", 0, 10 * time.Hour, 1, 1},
-		{"the last below the bound", 0, 24*time.Hour - time.Millisecond, 1, 1},
-		{"at the bound", 0, 24 * time.Hour, 1, 0},
-		{"in the term of a clock that is ahead", 1, 500*time.Minute + time.Second, 0, 0},
-		{"below its floor", 1, 499 * time.Minute, 0, 0},
-		{"above its bound", 1, 501 * time.Minute, 1, 0},
-		{"below the bound of one that nobody holds", 2, 10 * time.Hour, 0, 0},
-		{"above it", 2, 24 * time.Hour, 1, 0},
-		{"below the bound of a holder that ends", 3, 10 * time.Hour, 1, 1},
-		{"above it", 3, 24 * time.Hour, 0, 0},
-		{"of one that is kept back", 4, 30 * time.Hour, 0, 0},
+		{"passed by the clock", 0, 0, 0},
+		{"as far ahead as a clock may be", 0, merge.Skew, 0},
+		{"further ahead, within the window", 0, merge.Skew + time.Millisecond, 1},
+		{"hours ahead, within the window", 0, 10 * time.Hour, 1},
+		{"the last below the bound", 0, 24*time.Hour - time.Millisecond, 1},
+		{"at the bound", 0, 24 * time.Hour, 1},
+		{"in the term of a clock that is ahead", 1, 500*time.Minute + time.Second, 0},
+		{"below its floor", 1, 499 * time.Minute, 0},
+		{"above its bound", 1, 501 * time.Minute, 1},
+		{"below the bound of one that nobody holds", 2, 10 * time.Hour, 0},
+		{"above it", 2, 24 * time.Hour, 1},
+		{"below the bound of a holder that ends", 3, 10 * time.Hour, 1},
+		{"above it", 3, 24 * time.Hour, 0},
+		{"of one that is kept back", 4, 30 * time.Hour, 0},
 	} {
 		id := compose(t, l, now.Add(x.ahead), x.worker, 5)
-		if s := counted("eu", i, id); s.Used != 0 || s.Open != x.open || s.Below != x.below {
-			t.Errorf("worker %d, %s: %d used, %d open, %d of them below a bound; want 0, %d, %d", x.worker, x.name, s.Used, s.Open, s.Below, x.open, x.below)
-		}
-		// Of another side's ids nobody asks who might have stamped them.
-		if s := counted("us", i, id); s.Below != 0 {
-			t.Errorf("worker %d, %s: %d of another side below a bound", x.worker, x.name, s.Below)
+		if s := counted("eu", i, id); s.Used != 0 || s.Open != x.open {
+			t.Errorf("worker %d, %s: %d used, %d open; want 0, %d", x.worker, x.name, s.Used, s.Open, x.open)
 		}
 	}
 	id := compose(t, l, now.Add(10*time.Hour), 0, 5)
@@ -180,18 +173,16 @@ func TestStraysAreThoseOfTheSetsOfTheIssuer(t *testing.T) {
 	}
 }
 
-// TestTheRemedyIsEnough carries out what the remedy says, by the package that the
-// command line stands on, and looks again.
+// TestTheRemedyIsEnough sets the floors that the advice names, and looks again.
 func TestTheRemedyIsEnough(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	i, r := namespace(t, "eu", l, nil, map[int64]stored.Register{0: {Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}})
 	ids := []snowfence.ID{
 		compose(t, l, now.Add(50*time.Hour), 0, 1), compose(t, l, now.Add(20*time.Minute), 3, 1), compose(t, l, now.Add(51*time.Hour), 4, 4095),
 	}
-	todo, ok := remedy(counted("us", i, ids...))
-	want := "snowfence workers import list --workers 0,3-4 --last-id " + ids[2].String() + " --store mem:// --namespace default --ahead 52h --yes"
-	if !ok || todo.Command != want {
-		t.Fatalf("%v, %q\nwant %q", ok, todo.Command, want)
+	s := counted("us", i, ids...)
+	if len(s.Workers) != 3 || s.Workers[1].Worker != 3 || s.Workers[2].Last != merge.ID(ids[2]) || !strings.Contains(s.Advice, "above id "+ids[2].String()) {
+		t.Fatalf("%+v", s)
 	}
 	apply(t, r, takeover.Facts{
 		Layout: l, Sightings: []takeover.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: takeover.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
@@ -200,48 +191,29 @@ func TestTheRemedyIsEnough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := counted("us", again, ids...); s.Open != 0 {
-		t.Errorf("%d may still be issued", s.Open)
-	}
-	if _, ok := remedy(counted("us", again, ids...)); ok {
-		t.Error("there is still something to do")
+	if s := counted("us", again, ids...); s.Open != 0 || s.Advice != "" {
+		t.Errorf("%d may still be issued: %s", s.Open, s.Advice)
 	}
 }
 
-func TestRemediesThatNoFloorCanBe(t *testing.T) {
+func TestAdviceWhereNoFloorHelps(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	i, _ := namespace(t, "eu", l, nil, nil)
 	last, err := l.Compose(snowfence.Parts{Tick: l.HorizonTick() - 1, Worker: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, ok := remedy(counted("us", i, last)); !ok || r.Command != "" || !strings.Contains(r.Text, "quarantine worker id 7 for good") {
-		t.Errorf("%v %+v", ok, r)
-	}
-	other := foreign(t, "eu=layout:default#7")
-	if r, ok := remedy(counted("us", other, compose(t, l, now.Add(time.Hour), 7, 1))); !ok || r.Command != "" || !strings.Contains(r.Text, "layout default has no floors that could be set") {
-		t.Errorf("%v %+v", ok, r)
-	}
-	if _, ok := remedy(counted("us", i)); ok {
-		t.Error("there is nothing, but something to do")
-	}
-}
-
-// TestRegistersThatGetNoFloorAreToBeRepaired: the command that sets floors leaves
-// out what it can't read.
-func TestRegistersThatGetNoFloorAreToBeRepaired(t *testing.T) {
-	l := snowfence.DefaultLayout()
-	i, _ := namespace(t, "eu", l, nil, nil)
-	i.Unreadable = []int64{7}
-	for worker, want := range map[int64]bool{6: false, 7: true} {
-		r, ok := remedy(counted("us", i, compose(t, l, now.Add(time.Hour), worker, 1)))
-		if !ok || strings.Contains(r.Text, "repair it before (snowfence namespace verify)") != want {
-			t.Errorf("worker %d: %v %+v", worker, ok, r)
+	for want, s := range map[string]*merge.Strays{
+		"or quarantine these worker ids for good": counted("us", i, last),
+		"it has no floors":                        counted("us", foreign(t, "eu=layout:default#7"), compose(t, l, now.Add(time.Hour), 7, 1)),
+	} {
+		if !strings.Contains(s.Advice, want) {
+			t.Errorf("%q is not in %q", want, s.Advice)
 		}
 	}
 }
 
-func TestMoreWorkersThanAreCountedApartAreFencedAll(t *testing.T) {
+func TestVeryManyWorkersAreCountedAndTheHighestIsNamed(t *testing.T) {
 	l := layout(t, "s28-worker22-seq12")
 	i, _ := namespace(t, "eu", l, nil, nil)
 	s := merge.NewStrays("us", i)
@@ -252,29 +224,7 @@ func TestMoreWorkersThanAreCountedApartAreFencedAll(t *testing.T) {
 	highest := compose(t, l, now.Add(2*time.Minute), n, 0)
 	s.Add(highest)
 	s.End()
-	r, ok := remedy(s)
-	if s.Open != n+1 || s.Rest == 0 || !ok || !strings.Contains(r.Command, "--workers all --last-id "+highest.String()) {
-		t.Errorf("%d open, %d of others, %+v", s.Open, s.Rest, r)
-	}
-}
-
-func TestStoresAreQuotedForAShell(t *testing.T) {
-	l := snowfence.DefaultLayout()
-	for store, want := range map[string]string{
-		"file:/srv/ids":                         "--store file:/srv/ids --namespace",
-		"redis://h/0?loss=1s":                   "--store 'redis://h/0?loss=1s' --namespace",
-		"file:/srv/o'hara ids":                  `--store 'file:/srv/o'\''hara ids' --namespace`,
-		"postgres://me:xxxxx@db/orders":         "--store postgres://me:xxxxx@db/orders --namespace",
-		"postgres://me:${PGPASSWORD}@db/orders": "--store 'postgres://me:${PGPASSWORD}@db/orders' --namespace",
-	} {
-		i, _ := namespace(t, "eu", l, nil, nil)
-		i.Store = store
-		r, ok := remedy(counted("us", i, compose(t, l, now.Add(time.Minute), 1, 0)))
-		if !ok || !strings.Contains(r.Command, want) {
-			t.Errorf("%q is not in %q", want, r.Command)
-		}
-		if strings.Contains(r.Text, "xxxxx stands for") != strings.Contains(store, "xxxxx") {
-			t.Errorf("%s: %s", store, r.Text)
-		}
+	if s.Open != n+1 || len(s.Workers) >= n || !strings.Contains(s.Advice, highest.String()) {
+		t.Errorf("%d open, %d workers: %s", s.Open, len(s.Workers), s.Advice)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/memstore"
@@ -18,7 +17,6 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 	l := snowfence.DefaultLayout()
 	at := func(n int) snowfence.Tick { return minutes(l, n) }
 	last := l.HorizonTick() - 1
-	none := overlap.Ticks{First: 0, Last: -1}
 	i, _ := namespace(t, "a", l, nil, map[int64]stored.Register{
 		0: {Term: 1, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, first term
 		1: {Term: 3, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, third
@@ -29,20 +27,21 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		6: {Term: 2, Floor: last + 1, Until: last + 1},                               // used up
 		7: {Term: 1, Floor: at(-10), Until: at(-10)},                                 // written by an operator
 		8: {Term: 2, Floor: at(-10), Until: last + 1, Holder: nonce},                 // used up, its holder lives
-		9: {Term: 3, Floor: at(-10), Until: at(-5)},                                  // as 2, but apart
 	})
+	one := func(n int64) merge.Workers { return merge.Workers{First: n, Last: n} }
+	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+	none := ticks(0, -1)
 	want := []merge.Stretch{
-		{overlap.Workers{First: 0, Last: 0}, overlap.Ticks{First: at(-10), Last: at(1) - 1}, overlap.Ticks{First: at(-10), Last: at(1) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 1, Last: 1}, overlap.Ticks{First: 0, Last: at(1) - 1}, overlap.Ticks{First: at(-10), Last: at(1) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 2, Last: 2}, overlap.Ticks{First: 0, Last: at(-5) - 1}, overlap.Ticks{First: at(-10), Last: at(-5) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 3, Last: 3}, overlap.Ticks{First: 0, Last: at(60) - 1}, overlap.Ticks{First: at(60), Last: at(60) - 1}, overlap.Ticks{First: at(60), Last: last}},
-		{overlap.Workers{First: 4, Last: 4}, overlap.Ticks{First: 0, Last: at(-5) - 1}, overlap.Ticks{First: at(-10), Last: at(-5) - 1}, none},
-		{overlap.Workers{First: 5, Last: 5}, overlap.Ticks{First: 0, Last: at(1) - 1}, overlap.Ticks{First: at(-10), Last: at(1) - 1}, overlap.Ticks{First: at(0), Last: at(1) - 1}},
-		{overlap.Workers{First: 6, Last: 6}, overlap.Ticks{First: 0, Last: last}, overlap.Ticks{First: last + 1, Last: last}, none},
-		{overlap.Workers{First: 7, Last: 7}, overlap.Ticks{First: 0, Last: at(-10) - 1}, overlap.Ticks{First: at(-10), Last: at(-10) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 8, Last: 8}, overlap.Ticks{First: 0, Last: last}, overlap.Ticks{First: at(-10), Last: last}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 9, Last: 9}, overlap.Ticks{First: 0, Last: at(-5) - 1}, overlap.Ticks{First: at(-10), Last: at(-5) - 1}, overlap.Ticks{First: at(0), Last: last}},
-		{overlap.Workers{First: 10, Last: 1023}, none, none, overlap.Ticks{First: at(0), Last: last}},
+		{one(0), ticks(at(-10), at(1)-1), at(-10), ticks(at(0), last)},
+		{one(1), ticks(0, at(1)-1), at(-10), ticks(at(0), last)},
+		{one(2), ticks(0, at(-5)-1), at(-10), ticks(at(0), last)},
+		{one(3), ticks(0, at(60)-1), at(60), ticks(at(60), last)},
+		{one(4), ticks(0, at(-5)-1), at(-10), none},
+		{one(5), ticks(0, at(1)-1), at(-10), ticks(at(0), at(1)-1)},
+		{one(6), ticks(0, last), last + 1, none},
+		{one(7), ticks(0, at(-10)-1), at(-10), ticks(at(0), last)},
+		{one(8), ticks(0, last), at(-10), ticks(at(0), last)},
+		{merge.Workers{First: 9, Last: 1023}, none, 0, ticks(at(0), last)},
 	}
 	if len(i.Stretches) != len(want) {
 		t.Fatalf("%d stretches, want %d: %+v", len(i.Stretches), len(want), i.Stretches)
@@ -73,7 +72,7 @@ func TestUnreadableRegistersAreTakenToHaveStampedAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := overlap.Ticks{First: 0, Last: l.HorizonTick() - 1}
+	all := merge.Ticks{First: 0, Last: l.HorizonTick() - 1}
 	if len(i.Unreadable) != 1 || i.Unreadable[0] != 2 || i.Strays != 1 || len(i.Stretches) != 3 || i.Stretches[1].Used != all {
 		t.Errorf("%+v", i)
 	}
@@ -106,13 +105,14 @@ func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	term, none := overlap.Ticks{First: minutes(l, -10), Last: minutes(l, 1) - 1}, overlap.Ticks{First: 0, Last: -1}
-	rest := overlap.Ticks{First: minutes(l, 0), Last: minutes(l, 1) - 1} // until its holder finds out
+	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+	floor, none := minutes(l, -10), ticks(0, -1)
+	term, rest := ticks(floor, minutes(l, 1)-1), ticks(minutes(l, 0), minutes(l, 1)-1) // until its holder finds out
 	for _, want := range []merge.Stretch{
-		{overlap.Workers{First: 1, Last: 1}, term, term, rest},                                                           // of an earlier incarnation
-		{overlap.Workers{First: 2, Last: 2}, overlap.Ticks{First: 0, Last: last}, none, none},                            // of another layout
-		{overlap.Workers{First: 3, Last: 31}, none, none, overlap.Ticks{First: minutes(l, 0), Last: last}},               // never claimed
-		{overlap.Workers{First: 40, Last: 40}, term, term, overlap.Ticks{First: minutes(l, 0), Last: minutes(l, 1) - 1}}, // of a datacenter that is not this store's
+		{merge.Workers{First: 1, Last: 1}, term, floor, rest},                    // of an earlier incarnation
+		{merge.Workers{First: 2, Last: 2}, ticks(0, last), 0, none},              // of another layout
+		{merge.Workers{First: 3, Last: 31}, none, 0, ticks(minutes(l, 0), last)}, // never claimed
+		{merge.Workers{First: 40, Last: 40}, term, floor, rest},                  // of a datacenter that is not this store's
 	} {
 		found := false
 		for _, s := range i.Stretches {

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 )
 
 // TestForecastsAreThoseOfListingEveryID holds forecasts of tiny systems against
@@ -15,7 +14,7 @@ import (
 func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 0))
 	never, may := 0, 0
-	for round := range 1500 {
+	for round := range 600 {
 		a, b := tiny(t, random, "a"), tiny(t, random, "b")
 		if random.IntN(3) == 0 {
 			b.Layout = a.Layout
@@ -50,46 +49,12 @@ func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 		} else {
 			may++
 		}
-		gotPast := false
-		for _, c := range f.Chances {
-			gotPast = gotPast || c.Settled()
-		}
-		if !f.FromNow.Equal(first) || gotPast != past {
-			t.Fatalf("round %d: from %s, want %s; past %v, want %v\n%+v\n%+v", round, f.FromNow, first, gotPast, past, a, b)
-		}
-		if (f.Why == "") != (past || !first.IsZero()) {
-			t.Fatalf("round %d: why %q", round, f.Why)
-		}
-		if f.Above != 0 {
-			checkAbove(t, f)
+		if !f.FromNow.Equal(first) || f.Never != (!past && first.IsZero()) {
+			t.Fatalf("round %d: from %s, want %s; never %v, past %v\n%+v\n%+v", round, f.FromNow, first, f.Never, past, a, b)
 		}
 	}
-	if never < 100 || may < 100 {
+	if never < 50 || may < 50 {
 		t.Errorf("%d never and %d may: not both were tried", never, may)
-	}
-}
-
-// checkAbove holds that the ids of one from now on lie above the other's.
-func checkAbove(t *testing.T, f merge.Forecast) {
-	t.Helper()
-	one, other := f.A, f.B
-	if f.Above < 0 {
-		one, other = other, one
-	}
-	highest := uint64(0)
-	for id, stamps := range issued(other) {
-		for _, s := range stamps {
-			if f.FromNow.IsZero() || s.at.Before(f.FromNow.Time) {
-				highest = max(highest, uint64(id))
-			}
-		}
-	}
-	for id, stamps := range issued(one) {
-		for _, s := range stamps {
-			if s.open && uint64(id) <= highest {
-				t.Fatalf("%s of %s is not above %d", id, one.Side, highest)
-			}
-		}
 	}
 }
 
@@ -104,7 +69,7 @@ func issued(i *merge.Issuer) map[snowfence.ID][]stamped {
 	for _, s := range i.Stretches {
 		for worker := s.Workers.First; worker <= s.Workers.Last; worker++ {
 			datacenter, within, _ := i.Layout.SplitWorker(worker)
-			for open, ticks := range map[bool]overlap.Ticks{false: s.Used, true: s.Open} {
+			for open, ticks := range map[bool]merge.Ticks{false: s.Used, true: s.Open} {
 				for tick := ticks.First; tick <= ticks.Last; tick++ {
 					for sequence := range i.Layout.Sequences() {
 						id, err := i.Layout.Compose(snowfence.Parts{Tick: tick, Datacenter: datacenter, Worker: within, Sequence: sequence})
@@ -129,16 +94,15 @@ func tiny(t *testing.T, random *rand.Rand, side string) *merge.Issuer {
 
 func tinyStretches(random *rand.Rand, l snowfence.Layout) []merge.Stretch {
 	var all []merge.Stretch
-	ticks := func() overlap.Ticks {
+	ticks := func() merge.Ticks {
 		first := snowfence.Tick(random.Int64N(int64(l.HorizonTick())))
-		return overlap.Ticks{First: first, Last: min(first+snowfence.Tick(random.IntN(4))-1, l.HorizonTick()-1)}
+		return merge.Ticks{First: first, Last: min(first+snowfence.Tick(random.IntN(4))-1, l.HorizonTick()-1)}
 	}
 	for worker := int64(0); worker < l.Workers(); worker++ {
 		if random.IntN(2) == 0 {
 			continue
 		}
-		s := merge.Stretch{Workers: overlap.Workers{First: worker, Last: worker}, Used: ticks(), Open: ticks()}
-		s.Term = s.Used
+		s := merge.Stretch{Workers: merge.Workers{First: worker, Last: worker}, Used: ticks(), Open: ticks()}
 		all = append(all, s)
 	}
 	return all

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
 
 // checked merges sides A, B, …: each has lines of ids, or none, and issuers.
@@ -59,14 +59,14 @@ func TestVerdictIsTheWorstOfAllFindings(t *testing.T) {
 		{"issuers that are apart, and their ids", []string{"1", "2"}, []*merge.Issuer{twitter("A", "1"), twitter("B", "2")}, "none: no id is on two sides, and none ever can"},
 		{"issuers that overlap", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("B", "1")}, "possible: ids can clash"},
 		{"issuers that overlap, and ids that clash", []string{"1", "1"}, []*merge.Issuer{twitter("A", "1"), twitter("B", "1")}, "clash: 1 id is on more than one side"},
-		{"issuers of one side that overlap", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "2")}, "possible: ids can clash within A"},
-		{"both", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "1")}, "possible: ids can clash, also within A"},
+		{"issuers of one side that overlap", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "2")}, "possible: ids can clash"},
+		{"both", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "1")}, "possible: ids can clash"},
 		{"a past that nobody compared", []string{"", ""}, []*merge.Issuer{old("A"), old("B")}, "possible: ids can clash"},
 		{"a past that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("B")}, "none: no id is on two sides, and none ever can"},
 		{"a past within a side that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("A")}, "none: no id is on two sides"},
-		{"a past within a side that has an id twice", []string{"1 1", "2"}, []*merge.Issuer{old("A"), old("A")}, "possible: no id is on two sides now, but ids may clash in future within A"},
-		{"an id that an issuer may have issued", []string{"12288", ""}, []*merge.Issuer{old("B")}, "possible: ids that were read can clash with those of an issuer"},
-		{"an id that an issuer may have issued, beside issuers that can't clash", []string{"12288", ""}, []*merge.Issuer{twitter("A", "1"), old("B")}, "possible: ids that were read can clash with those of an issuer"},
+		{"a past within a side that has an id twice", []string{"1 1", "2"}, []*merge.Issuer{old("A"), old("A")}, "possible: no id is on two sides now, but ids can clash"},
+		{"an id that an issuer may have issued", []string{"12288", ""}, []*merge.Issuer{old("B")}, "possible: ids can clash"},
+		{"an id that an issuer may have issued, beside issuers that can't clash", []string{"12288", ""}, []*merge.Issuer{twitter("A", "1"), old("B")}, "possible: ids can clash"},
 		{"an id that an issuer may have issued, with its ids", []string{"12288", "12289"}, []*merge.Issuer{old("B")}, "none: no id is on two sides"},
 	} {
 		r, err := checked(t, x.ids, x.issuers...)
@@ -117,10 +117,10 @@ func TestReportsAreJSONWhateverTheyHold(t *testing.T) {
 		issuers []*merge.Issuer
 		want    string
 	}{
-		{[]string{"18446744073709551615", "18446744073709551615"}, nil, `"first":"18446744073709551615"`},
+		{[]string{"18446744073709551615", "18446744073709551615"}, nil, `"id":"18446744073709551615"`},
 		{[]string{"", ""}, nil, `"strays":[],"forecasts":[]`},
 		{[]string{"4503599627370496000"}, []*merge.Issuer{merge.ForeignIssuer("A", merge.Foreign{Text: "far", Layout: far, Workers: nil}, now)}, `"datacenters":[],"quarantined":[],"unreadable":[]`},
-		{[]string{"9007199254740991", "1"}, []*merge.Issuer{named(t, "B", "layout:s41-seq12")}, `"time":"71`},
+		{[]string{"9007199254740991", "1"}, []*merge.Issuer{named(t, "B", "layout:s41-seq12")}, `"until":"71`},
 	} {
 		r, err := checked(t, x.ids, x.issuers...)
 		if err != nil {

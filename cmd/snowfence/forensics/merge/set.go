@@ -1,4 +1,4 @@
-package overlap
+package merge
 
 import (
 	"snowfence.example/snowfence"
@@ -105,28 +105,3 @@ func (s Set) lane(ticks Ticks, datacenters, workers Workers) lane {
 
 // mask is a number of that many bits, all set.
 func mask(bits int) uint64 { return 1<<bits - 1 }
-
-// Splitter takes ids apart, without the checks of [snowfence.Layout.Decompose].
-type Splitter struct {
-	timeShift, datacenterShift, workerShift int
-	time, datacenter, worker, all           uint64
-	workerBits                              int
-}
-
-// NewSplitter returns the splitter of a layout, which must be valid.
-func NewSplitter(l snowfence.Layout) Splitter {
-	return Splitter{
-		timeShift: l.Shift(snowfence.Time), datacenterShift: l.Shift(snowfence.Datacenter), workerShift: l.Shift(snowfence.Worker),
-		time: mask(l.Bits(snowfence.Time)), datacenter: mask(l.Bits(snowfence.Datacenter)), worker: mask(l.Bits(snowfence.Worker)),
-		all: mask(l.TotalBits()), workerBits: l.Bits(snowfence.Worker),
-	}
-}
-
-// Split returns the tick and the worker number of an id; false if a bit above the fields is set.
-func (s Splitter) Split(id snowfence.ID) (tick snowfence.Tick, worker int64, ok bool) {
-	n := uint64(id)
-	datacenter := n >> s.datacenterShift & s.datacenter
-	return snowfence.Tick(n >> s.timeShift & s.time),
-		int64(datacenter<<s.workerBits | n>>s.workerShift&s.worker),
-		n&^s.all == 0
-}

@@ -11,23 +11,21 @@ import (
 // maxStands is how many of the places of one id are kept to be named.
 const maxStands = 8
 
-// Stand is a place where an id is.
+// Stand is a place of an id. Side and Source are the numbers of the side and of the
+// source, counted over all sides, and At is the place in the source. [Check] fills in the
+// same in words.
 type Stand struct {
-	// Side and Source are the numbers of the side and of the source, counted over all
-	// sides, and At is the place in the source.
-	Side   int    `json:"-"`
-	Source int    `json:"-"`
-	At     uint64 `json:"-"`
-	// SideName, SourceName and Place are the same in words. [Check] fills them in.
+	Side       int    `json:"-"`
+	Source     int    `json:"-"`
+	At         uint64 `json:"-"`
 	SideName   string `json:"side"`
 	SourceName string `json:"source"`
 	Place      string `json:"place"`
 }
 
-// Clash is an id on several sides.
+// Clash is an id on several sides: how often it is there, and its first places.
 type Clash struct {
-	ID ID `json:"id"`
-	// Rows is how often it is there, and Stands are the first places in order of reading.
+	ID     ID      `json:"id"`
 	Rows   uint64  `json:"rows"`
 	Stands []Stand `json:"stands"`
 }
@@ -51,8 +49,6 @@ type Data struct {
 	FewestOn string `json:"fewest_on,omitempty"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`
-	// Runs are the runs of clashing ids, for each layout of the sides.
-	Runs []Runs `json:"runs"`
 	// First are the lowest ids that clash, with their places.
 	First []Clash `json:"first"`
 }
@@ -71,8 +67,7 @@ type Tally struct {
 	names    []string
 	shown    int
 	rounding idsource.Rounding // of the clashing ids
-	runs     []*runs
-	between  []uint64 // by the numbers of both sides
+	between  []uint64          // by the numbers of both sides
 
 	// Of the present id: its rows, sides, rows by side and by source, and first places.
 	id            snowfence.ID
@@ -82,24 +77,16 @@ type Tally struct {
 	stands        []Stand
 }
 
-// NewTally counts for the sides of those names and for so many sources. Clashing ids are
-// put into runs for each of the layouts, or by their number alone if there is none; of
-// them and of the ids the first are kept, as many as shown, which is 0 or more.
-func NewTally(sides []string, sources int, layouts []snowfence.Layout, shown int) *Tally {
+// NewTally counts for the sides of those names and for so many sources. Of the ids that
+// clash it keeps the first, as many as shown.
+func NewTally(sides []string, sources, shown int) *Tally {
 	counts := func(n int) []uint64 { return make([]uint64, n) }
 	n := len(sides)
-	t := &Tally{
+	return &Tally{
 		names: sides, shown: shown, rows: counts(n), sources: counts(sources), between: counts(n * n),
 		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
 		Data: Data{Between: []Pair{}, First: []Clash{}},
 	}
-	for i := range layouts {
-		t.runs = append(t.runs, newRuns(&layouts[i]))
-	}
-	if len(t.runs) == 0 {
-		t.runs = append(t.runs, newRuns(nil))
-	}
-	return t
 }
 
 // Add takes one row, in ascending order of the ids as unsigned numbers. An id below the
@@ -148,9 +135,6 @@ func (t *Tally) next() {
 		for source, n := range t.sources {
 			t.RowsIn[source] += n
 		}
-		for _, r := range t.runs {
-			r.add(t.id, t.sides)
-		}
 		if len(t.First) < t.shown {
 			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
 		}
@@ -171,9 +155,6 @@ func (t *Tally) End() {
 		if n > 0 {
 			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
 		}
-	}
-	for _, r := range t.runs {
-		t.Runs = append(t.Runs, r.end(t.names, t.shown))
 	}
 	if len(t.names) == 2 && t.Clashing > 0 {
 		t.FewestOn = t.names[0]

@@ -1,10 +1,26 @@
+// Package merge says what is in the way of putting several sets of ids into one: players
+// of two game servers, rows of two databases, two namespaces.
+//
+// A [Side] is one of the sets: sources of ids, and an [Issuer] for each system that issues
+// more of them. [Tally] compares ids with ids, [Strays] ids with issuers, and [Predict]
+// issuers with issuers, also those of one side.
+//
+// Every id on two sides is counted, in memory that does not grow with their number. If two
+// issuers are said never to issue the same integer, they can't, as long as each keeps to its
+// layout, its worker ids and its horizon; [Meet] decides it exactly. If they may, there are
+// ticks at which both may stamp the same integer. Whether they will depends on clocks,
+// sequences and claims, so it is never said.
+//
+// A tick that may have been stamped counts as stamped. A register tells the ticks of its
+// present term alone, so only ids settle the past of two issuers. The future begins at now,
+// by a clock that is right.
 package merge
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
@@ -16,31 +32,29 @@ type Verdict string
 
 // The verdicts.
 const (
-	// None: no id is on two sides, and none can in future, as far as the sides
-	// name who issues ids.
+	// None: no id is on two sides, and none can in future, as far as the sides name who
+	// issues ids.
 	None Verdict = "none"
 	// Clashes: an id is on two sides.
 	Clashes Verdict = "clash"
 	// Possible: none does, but ids that are still to come may.
 	Possible Verdict = "possible"
-	// Unknown: nothing was found, but not all that was to be read was an id, or a side has none.
+	// Unknown: nothing was found, but a side has no ids, or some of them were no ids.
 	Unknown Verdict = "unknown"
 )
 
-// Config says what is merged. The sides are numbered in the order of Sides.
+// Config says what is merged.
 type Config struct {
-	// Sides are their names.
-	Sides []string
-	// Inputs are the sources of ids, and Issuers the issuers, in the order of sides.
+	// Sides are the names of the sides, which are numbered in this order, as Inputs and
+	// Issuers are.
+	Sides   []string
 	Inputs  []Input
 	Issuers []*Issuer
-	// Layout is that of the ids of sides without an issuer; nil if it is not known.
-	Layout *snowfence.Layout
-	// Shown is how many runs, and how many ids, are listed: 0 or more.
+	// Shown is how many ids are listed: 0 or more.
 	Shown int
 	// Clock tells when ids were read.
 	Clock snowfence.Clock
-	// Sort says how ids are sorted if two sides or more have any. Its layout is not used.
+	// Sort says how ids are sorted if two sides or more have any.
 	Sort idsort.Config
 }
 
@@ -62,7 +76,7 @@ type Report struct {
 	Forecasts []Forecast `json:"forecasts"`
 }
 
-// SideReport is what is known of one side.
+// SideReport is what is known of one side. HasData is true if it has a source of ids.
 type SideReport struct {
 	Name    string          `json:"name"`
 	IDs     uint64          `json:"ids"`
@@ -74,22 +88,35 @@ type SideReport struct {
 	ClashingRows uint64 `json:"clashing_rows"`
 	Twice        uint64 `json:"ids_twice_on_this_side"`
 	RowsTwice    uint64 `json:"-"`
-	// HasData is true if it has a source of ids.
-	HasData bool `json:"-"`
+	HasData      bool   `json:"-"`
 }
 
-// SourceReport is what was read of one source.
+// SourceReport is what was read of one source. Rounded says by which numbers its ids look
+// rounded, or is empty. Invalid is the first text that was skipped, or nil.
 type SourceReport struct {
 	Source       string `json:"source"`
 	IDs          uint64 `json:"ids"`
 	Skipped      uint64 `json:"skipped"`
 	ClashingRows uint64 `json:"clashing_rows"`
-	// Rounded says what shows that the ids were rounded, or is empty.
-	Rounded string `json:"rounded,omitempty"`
-	// Invalid is the first thing that was skipped because it is no id, or nil.
-	Invalid error `json:"-"`
+	Rounded      string `json:"rounded,omitempty"`
+	Invalid      error  `json:"-"`
+}
 
-	place func(at uint64) string
+// ID may have the 64th bit, unlike a [snowfence.ID], and is written without a sign.
+type ID snowfence.ID
+
+// String returns decimal digits.
+func (id ID) String() string { return snowfence.ID(id).String() }
+
+// MarshalText returns decimal digits.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// Time is a time that JSON shows as RFC 3339, also beyond the year 9999.
+type Time struct{ time.Time }
+
+// MarshalJSON returns the time in its zone, with as much of the second as there is.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.Format(time.RFC3339Nano) + `"`), nil
 }
 
 // Check reads all ids, counts those on several sides, and finds out whether ids of the
@@ -115,18 +142,23 @@ func Check(ctx context.Context, c Config) (*Report, error) {
 	if err := c.read(ctx, r); err != nil {
 		return r, err
 	}
+	possible, issued := false, true
 	for _, s := range r.Strays {
 		s.End()
-		s.Compared = r.side(s.Issuer.Side).HasData
+		possible = possible || s.Open > 0 || s.Used > 0 && !r.side(s.Issuer.Side).HasData
 	}
 	for n, a := range c.Issuers {
 		for _, b := range c.Issuers[n+1:] {
 			f := Predict(a, b)
-			f.Compared = r.compared(f)
+			r.judge(&f)
+			possible = possible || f.Outcome != Never
 			r.Forecasts = append(r.Forecasts, f)
 		}
 	}
-	r.conclude()
+	for _, s := range r.Sides {
+		issued = issued && len(s.Issuers) > 0
+	}
+	r.conclude(possible, issued)
 	return r, nil
 }
 
@@ -135,59 +167,36 @@ func (r *Report) side(name string) *SideReport {
 	return &r.Sides[slices.IndexFunc(r.Sides, func(s SideReport) bool { return s.Name == name })]
 }
 
-// compared reports whether the ids that two issuers may both have issued were compared.
-// Within a side they were if no id is there twice: only the owner of the side knows
+// judge adds to a forecast what the ids of both sides show. Comparing them settles the
+// past. Within a side it does if no id is there twice: only the owner of the side knows
 // whether such an id is one or two.
-func (r *Report) compared(f Forecast) bool {
+func (r *Report) judge(f *Forecast) {
 	a, b := r.side(f.Sides[0]), r.side(f.Sides[1])
-	return r.Data != nil && a.HasData && b.HasData && (!f.Within || a.Twice == 0)
+	switch {
+	case f.Never || r.Data == nil || !a.HasData || !b.HasData:
+	case !f.Within && slices.ContainsFunc(r.Data.Between, func(p Pair) bool { return p.Sides == f.Sides }):
+		f.Outcome = Clashed
+	case f.FromNow.IsZero() && (!f.Within || a.Twice == 0):
+		f.Outcome, f.Advice = Never, ""
+	}
 }
 
 // conclude finds the verdict, and says it in a sentence.
-func (r *Report) conclude() {
-	var within []string // the sides whose own issuers may clash
-	strays, across := slices.ContainsFunc(r.Strays, (*Strays).AtStake), false
-	for _, f := range r.Forecasts {
-		switch {
-		case !f.AtStake():
-		case !f.Within:
-			across = true
-		case !slices.Contains(within, f.Sides[0]):
-			within = append(within, f.Sides[0])
-		}
-	}
-	issued := !slices.ContainsFunc(r.Sides, func(s SideReport) bool { return len(s.Issuers) == 0 })
-	r.Verdict = None
+func (r *Report) conclude(possible, issued bool) {
+	r.Verdict, r.Summary = None, "no id that was read can be issued again"
 	switch {
 	case r.Data != nil && r.Data.Clashing > 0:
 		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
-	case strays || across || len(within) > 0:
+	case possible && r.Data != nil:
+		r.Verdict, r.Summary = Possible, "no id is on two sides now, but ids can clash"
+	case possible:
 		r.Verdict, r.Summary = Possible, "ids can clash"
-		switch alone := !across && len(within) == 0; {
-		case alone && r.Data != nil:
-			r.Summary = "no id is on two sides now, but ids that were read can clash with those of an issuer"
-		case alone:
-			r.Summary = "ids that were read can clash with those of an issuer"
-		case r.Data != nil:
-			r.Summary = "no id is on two sides now, but ids may clash in future"
-		}
-		across = across || strays
-		if len(within) > 0 && across {
-			r.Summary += ", also"
-		}
-		if len(within) > 0 {
-			r.Summary += " within " + strings.Join(within, ", ")
-		}
 	case r.Data != nil && issued:
 		r.Summary = "no id is on two sides, and none ever can"
 	case r.Data != nil:
 		r.Summary = "no id is on two sides"
 	case len(r.Forecasts) > 0 && issued:
 		r.Summary = "no id can ever be issued twice"
-	case len(r.Forecasts) > 0:
-		r.Summary = "no id that was read can be issued again, and no two issuers can ever issue the same id"
-	default:
-		r.Summary = "no id that was read can be issued again"
 	}
 	if missing := r.missing(); missing != "" && r.Verdict == None {
 		r.Verdict, r.Summary = Unknown, missing+"; of the others: "+r.Summary

@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,72 +9,59 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/overlap"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/text"
 	"snowfence.example/snowfence/store"
 )
 
-const (
-	// MaxSides is the most sides of one merge: an id's sides are the bits of one number.
-	MaxSides = 64
+// MaxSides is the most sides of one merge: an id's sides are the bits of one number.
+const MaxSides = 64
 
-	// maxName is the longest name of a side.
-	maxName = 32
-)
-
-// Side is one of what is to be merged.
+// Side is a part of a merge. Its name is given, or else A, B, …
 type Side struct {
-	// Name is what it is called: given, or else A, B, …
 	Name string
-	// Data are the sources of its ids, with their options behind a #, as they were
-	// given. One may have a password.
+	// Data are the sources of its ids, as they were given. One may have a password.
 	Data []string
 	// Namespaces and Layouts are the systems that issue its ids.
 	Namespaces []Namespace
 	Layouts    []Foreign
 }
 
-// Namespace is a namespace of a store.
-type Namespace struct {
-	// Store is the store's URL. It may have a password.
-	Store string
-	// Name is the namespace's name; empty means the default one.
-	Name string
-}
+// Namespace is a namespace of a store, whose URL may have a password. An empty name
+// means the default one.
+type Namespace struct{ Store, Name string }
 
-// Foreign is a system that is not ours.
+// Foreign is another system: a layout, as it was given, and the worker numbers that it
+// has, in ascending order and apart. Since and Until are when it began and when it was or
+// will be stopped; zero means the epoch and the last tick.
 type Foreign struct {
-	// Text is the layout as it was given.
-	Text   string
-	Layout snowfence.Layout
-	// Workers are the worker numbers that it has, in ascending order and apart.
-	Workers []overlap.Workers
-	// Since and Until are when it began and when it was or will be stopped; zero
-	// means the epoch and the last tick.
+	Text         string
+	Layout       snowfence.Layout
+	Workers      []Workers
 	Since, Until time.Time
 }
 
-// SideError is returned for a side that can't be read. It has no password.
+// SideError is returned for a side that can't be read. It has no password. Field, which
+// may be empty, has the value Value and must keep to Limit. Reason is the error below, or
+// nil. It takes the place of an empty Limit.
 type SideError struct {
-	// Side is the side's name.
-	Side string
-	// Field, which may be empty, is at fault, Value is what it is, Limit what it must be.
-	Field, Value, Limit string
-	// Reason is the error below, or nil. It takes the place of an empty Limit.
-	Reason error
+	Side, Field, Value, Limit string
+	Reason                    error
 }
 
 // Error names the side, the field, the value and the limit.
 func (e *SideError) Error() string {
-	parts := []string{"side " + e.Side, e.Field, e.Limit}
+	said := "side " + e.Side
+	if e.Field != "" {
+		said += ": " + e.Field
+	}
 	if e.Value != "" {
-		parts[1] += " " + strconv.Quote(e.Value)
+		said += " " + strconv.Quote(e.Value)
 	}
-	if e.Limit == "" && e.Reason != nil {
-		parts[2] = text.Message(e.Reason)
+	if e.Limit != "" || e.Reason == nil {
+		return said + ": " + e.Limit
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+	return said + ": " + text.Message(e.Reason)
 }
 
 // Class is that of the reason, and [snowfence.ClassUsage] without one or for a store
@@ -98,25 +84,20 @@ func (e *SideError) Unwrap() error { return e.Reason }
 //	players.csv#column=id                       a source of ids, with its options
 //	postgres://user@host/db#table=t,column=id   a column of a database
 //	namespace:file:/srv/ids#orders              a namespace of a store
-//	layout:twitter#0-3                          another system, with worker ids 0 to 3
+//	layout:twitter#0-3/until=2026-01-01         another system, with worker ids 0 to 3
 //	eu=players.csv eu=namespace:etcd://host     both, of one side with a name
 //
-// Parts with the same name before an = are one side; each of the others is a side
-// of its own, called A, B and so on by its place. A path that looks like one
-// of these can be given as ./path.
-//
-// The options behind the # of a source are for the program that opens it. Behind the #
-// of a layout are worker numbers and ranges, and after slashes since=TIME and
-// until=TIME.
-//
-// A *[SideError] is returned for a part that can't be read.
+// Parts with one name are one side. Each other part is a side of its own, called A, B and so
+// on by its place. A path that looks like a namespace or layout is given as ./path. A
+// *[SideError] is returned for a part that can't be read.
 func ParseSides(args []string) ([]Side, error) {
 	var sides []Side
 	given := map[string]bool{} // whether the name of a side was given
 	for i, arg := range args {
-		name, part := splitName(arg)
-		named := name != ""
-		name = cmp.Or(name, letters(i))
+		name, part, named := named(arg)
+		if !named {
+			name = string(rune('A'+i%26)) + strings.TrimPrefix(strconv.Itoa(i/26), "0")
+		}
 		at := slices.IndexFunc(sides, func(s Side) bool { return s.Name == name })
 		if at < 0 {
 			sides = append(sides, Side{Name: name})
@@ -129,32 +110,20 @@ func ParseSides(args []string) ([]Side, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case len(sides) < 2:
-		return nil, errors.New("needs at least two sides, such as old=old.txt new=namespace:URL#NAME: parts with one name are one side; a part is a source of ids, namespace:URL#NAME or layout:SPEC")
-	case len(sides) > MaxSides:
-		return nil, fmt.Errorf("%d sides are too many: at most %d", len(sides), MaxSides)
+	if len(sides) < 2 || len(sides) > MaxSides {
+		return nil, fmt.Errorf("needs at least two sides, such as old=old.txt new=namespace:URL#NAME, and at most %d: parts with one name are one side; a part is a source of ids, namespace:URL#NAME or layout:SPEC", MaxSides)
 	}
 	return sides, nil
 }
 
-// splitName cuts the name of a side off; it is empty where none is given.
-func splitName(arg string) (name, part string) {
-	const letters, others = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789-_"
-	name, part, ok := strings.Cut(arg, "=")
-	if !ok || len(name) > maxName || strings.Trim(name, letters+others) != "" || strings.IndexAny(name, letters) != 0 {
-		return "", arg
+// named cuts the name of a side off.
+func named(arg string) (name, part string, ok bool) {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	name, part, ok = strings.Cut(arg, "=")
+	if !ok || len(name) > 32 || strings.Trim(name, letters+"0123456789-_") != "" || strings.IndexAny(name, letters) != 0 {
+		return "", arg, false
 	}
-	return name, part
-}
-
-// letters is the name of the side at a place: A to Z, then A1 and so on.
-func letters(i int) string {
-	name := string(rune('A' + i%26))
-	if i >= 26 {
-		name += strconv.Itoa(i / 26)
-	}
-	return name
+	return name, part, true
 }
 
 // add reads one part of the side.
@@ -176,21 +145,20 @@ func (s *Side) add(part string) error {
 	return nil
 }
 
-// addNamespace reads URL#NAME. The name is behind the last #.
+// addNamespace reads URL#NAME. The name is behind the last #. It is not shown where it is
+// none: it may be the end of a password.
 func (s *Side) addNamespace(part string) error {
-	n := Namespace{Store: part}
+	n, wrong := Namespace{Store: part}, ""
 	if at := strings.LastIndexByte(part, '#'); at >= 0 {
-		n = Namespace{part[:at], part[at+1:]}
-		if n.Name == "" {
-			return &SideError{Side: s.Name, Field: "namespace", Limit: "has no name behind the #: must be 1 to 64 of [a-z0-9._-]"}
-		}
-		// It may be the end of a password, so it is not shown.
-		if strings.ContainsAny(n.Name, "@/:") {
-			return &SideError{Side: s.Name, Field: "namespace", Limit: "is no name behind the last #: must be 1 to 64 of [a-z0-9._-]; a # within the URL is written %23"}
+		if n = (Namespace{part[:at], part[at+1:]}); n.Name == "" || strings.ContainsAny(n.Name, "@/:") {
+			wrong = "has no name behind the last #: must be 1 to 64 of [a-z0-9._-]; a # within the URL is written %23"
 		}
 	}
 	if n.Store == "" {
-		return &SideError{Side: s.Name, Field: "store", Limit: "is empty: must be the URL of a store, as for --store"}
+		wrong = "is empty: must be the URL of a store, as for --store"
+	}
+	if wrong != "" {
+		return &SideError{Side: s.Name, Field: "namespace", Limit: wrong}
 	}
 	s.Namespaces = append(s.Namespaces, n)
 	return nil
@@ -209,19 +177,15 @@ func (s *Side) addLayout(part string) error {
 	if err != nil {
 		return &SideError{Side: s.Name, Field: "layout", Value: spec, Reason: err}
 	}
-	f := Foreign{Text: spec, Layout: layout, Workers: []overlap.Workers{overlap.AllWorkers(layout)}}
-	if !restricted {
-		s.Layouts = append(s.Layouts, f)
-		return nil
-	}
+	f := Foreign{Text: spec, Layout: layout, Workers: []Workers{AllWorkers(layout)}}
 	for i, word := range strings.Split(rest, "/") {
-		since, isSince := strings.CutPrefix(word, "since=")
-		until, isUntil := strings.CutPrefix(word, "until=")
+		key, value, _ := strings.Cut(word, "=")
 		switch {
-		case isSince:
-			f.Since, err = s.parseTime("since", since)
-		case isUntil:
-			f.Until, err = s.parseTime("until", until)
+		case !restricted:
+		case key == "since":
+			f.Since, err = s.parseTime(key, value)
+		case key == "until":
+			f.Until, err = s.parseTime(key, value)
 		case i == 0:
 			f.Workers, err = s.parseWorkers(layout, word)
 		default:
@@ -248,17 +212,17 @@ func (s *Side) parseTime(field, word string) (time.Time, error) {
 }
 
 // parseWorkers reads worker numbers and ranges: 0-3,8.
-func (s *Side) parseWorkers(l snowfence.Layout, list string) ([]overlap.Workers, error) {
+func (s *Side) parseWorkers(l snowfence.Layout, list string) ([]Workers, error) {
 	ranges, err := text.ParseRanges(list)
 	if wrong := (*text.RangeError)(nil); errors.As(err, &wrong) {
 		return nil, &SideError{Side: s.Name, Field: "worker numbers", Value: wrong.Part, Limit: wrong.Limit}
 	}
-	workers := make([]overlap.Workers, len(ranges))
+	workers := make([]Workers, len(ranges))
 	for i, r := range ranges {
 		if most := l.Workers() - 1; r.Last > most {
 			return nil, &SideError{Side: s.Name, Field: "worker numbers", Value: r.String(), Limit: fmt.Sprintf("must be from 0 to %d in the layout %s", most, l)}
 		}
-		workers[i] = overlap.Workers(r)
+		workers[i] = Workers(r)
 	}
 	return workers, nil
 }

@@ -12,11 +12,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
-// Comparable reports whether two sides or more have ids, so that they are sorted.
-func (c Config) Comparable() bool {
-	return slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side })
-}
-
 // read reads all ids, and counts them.
 func (c Config) read(ctx context.Context, r *Report) error {
 	var taps []*tap
@@ -28,7 +23,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 			if err != nil {
 				return nil, &SideError{Side: side.Name, Reason: err}
 			}
-			t := &tap{Source: opened, clock: c.Clock, side: in.Side, report: side, source: &SourceReport{Source: opened.Name(), place: opened.Place}}
+			t := &tap{Source: opened, clock: c.Clock, side: in.Side, report: side, source: &SourceReport{Source: opened.Name()}}
 			for _, s := range r.Strays {
 				if s.Side == side.Name {
 					t.strays = append(t.strays, s)
@@ -39,15 +34,11 @@ func (c Config) read(ctx context.Context, r *Report) error {
 			return t, nil
 		}}
 	}
-	if !c.Comparable() {
-		return readOnly(ctx, inputs)
-	}
-	layouts := c.layouts(r)
 	sorted, err := idsort.Sort(ctx, inputs, c.Sort)
 	if err != nil {
 		return err
 	}
-	tally := NewTally(c.Sides, len(taps), layouts, c.Shown)
+	tally := NewTally(c.Sides, len(taps), c.Shown)
 	err = sorted.Each(ctx, func(items []idsource.Item) error {
 		for _, item := range items {
 			source, at := sorted.Stand(item.At)
@@ -69,47 +60,11 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	for _, clash := range tally.First {
 		for n := range clash.Stands {
 			s := &clash.Stands[n]
-			source := taps[s.Source].source
-			s.SideName, s.SourceName, s.Place = c.Sides[s.Side], source.Source, source.place(s.At)
+			s.SideName, s.SourceName, s.Place = c.Sides[s.Side], taps[s.Source].source.Source, taps[s.Source].Place(s.At)
 		}
 	}
-	r.Data = &tally.Data
-	return nil
-}
-
-// layouts are those of the sides that have ids, each once: of a side's first issuer, or
-// else the one that was given.
-func (c Config) layouts(r *Report) []snowfence.Layout {
-	var all []snowfence.Layout
-	for _, side := range r.Sides {
-		l := c.Layout
-		if len(side.Issuers) > 0 {
-			l = &side.Issuers[0].Layout
-		}
-		if l != nil && side.HasData && !slices.ContainsFunc(all, l.Equal) {
-			all = append(all, *l)
-		}
-	}
-	return all
-}
-
-// readOnly reads ids that need no sorting, because they are only compared with issuers.
-func readOnly(ctx context.Context, inputs []idsort.Input) error {
-	items := make([]idsource.Item, 1<<13)
-	for _, in := range inputs {
-		source, err := in.Open(ctx)
-		if err != nil {
-			return err
-		}
-		for err == nil {
-			_, err = source.Read(ctx, items)
-		}
-		if closeErr := source.Close(); errors.Is(err, io.EOF) {
-			err = closeErr
-		}
-		if err != nil {
-			return err
-		}
+	if slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side }) {
+		r.Data = &tally.Data
 	}
 	return nil
 }
@@ -117,24 +72,20 @@ func readOnly(ctx context.Context, inputs []idsort.Input) error {
 // tap is a source of ids that are compared with the issuers on their way to the sorter.
 type tap struct {
 	idsource.Source
-	clock  snowfence.Clock
-	side   int
-	report *SideReport
-	source *SourceReport
-	strays []*Strays
-
+	clock    snowfence.Clock
+	side     int
+	report   *SideReport
+	source   *SourceReport
+	strays   []*Strays
 	rounding idsource.Rounding
 }
 
 func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
 	n, err := t.Source.Read(ctx, items)
-	if len(t.strays) > 0 {
-		now := t.clock.Wall() // after the ids were read, and so after they were issued
-		for _, s := range t.strays {
-			s.ReadAt(now)
-			for _, item := range items[:n] {
-				s.Add(item.ID)
-			}
+	for _, s := range t.strays {
+		s.ReadAt(t.clock.Wall()) // after the ids were read, and so after they were issued
+		for _, item := range items[:n] {
+			s.Add(item.ID)
 		}
 	}
 	t.rounding.Add(items[:n])
