@@ -98,10 +98,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		c.Issuers = append(c.Issuers, issuers...)
 	}
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
-	stop := func() {}
-	if len(c.Inputs) > 0 {
-		stop = v.watch(progress, v.progress)
-	}
+	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
 	report, err := merge.Check(ctx, c)
 	stop()
 	for _, side := range report.Sides {
@@ -130,8 +127,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 }
 
 // inputs are the sources of all sides, in their order.
-func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
-	var inputs []merge.Input
+func (v *merging) inputs(sides []merge.Side) (inputs []merge.Input, err error) {
 	var places []idsource.Place
 	for n, side := range sides {
 		for _, data := range side.Data {
@@ -153,8 +149,7 @@ func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
 }
 
 // issuersOf returns the systems that issue the ids of a side.
-func (v *merging) issuersOf(ctx context.Context, side merge.Side) ([]*merge.Issuer, error) {
-	var issuers []*merge.Issuer
+func (v *merging) issuersOf(ctx context.Context, side merge.Side) (issuers []*merge.Issuer, err error) {
 	for _, n := range side.Namespaces {
 		i, err := v.namespaceIssuer(ctx, side.Name, n)
 		if err != nil {

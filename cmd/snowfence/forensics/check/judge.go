@@ -98,14 +98,13 @@ type judge struct {
 func (j *judge) add(id, a, b uint64) {
 	first, _ := j.stand(a)
 	second, _ := j.stand(b)
-	s, tick := subject{sources: [2]int{first, second}, worker: -1}, id
+	s, tick := subject{[2]int{first, second}, -1, false}, id
 	if f := j.watcher.fields; f != nil && f.fits(id) && f.layout.Workers() > 1 {
 		s.worker, tick = f.number(id), f.tick.of(id)
 	}
 	if seen := j.sighting(s, 0); seen != nil && first == second {
 		seen.repeated++
-		d := seen.furthest
-		s.back = a < d.at && d.at <= b && b <= d.end
+		s.back = a < seen.furthest.at && seen.furthest.at <= b && b <= seen.furthest.end
 	}
 	if len(j.subjects) >= most && j.subjects[s] == nil {
 		s.worker, s.back = -1, false

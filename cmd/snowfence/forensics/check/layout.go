@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// A layout is guessed by so many ids. Clocks differ: the time of an id may be of tomorrow.
+// A layout is guessed by so many ids. The time of an id may be of tomorrow: clocks differ.
 const (
 	samples  = 64
 	tomorrow = 24 * time.Hour

@@ -1,7 +1,6 @@
 package merge_test
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -114,48 +113,5 @@ func TestDecisionsAreThoseOfListingEveryID(t *testing.T) {
 	// Both answers were put to the test.
 	if meet < rounds/4 || meet > rounds*9/10 {
 		t.Errorf("%d of %d rounds had an integer in common", meet, rounds)
-	}
-}
-
-func whole(t *testing.T, layout string, workers ...int64) merge.Set {
-	t.Helper()
-	l, err := snowfence.ParseLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := merge.Set{Layout: l, Ticks: merge.AllTicks(l), Workers: merge.AllWorkers(l)}
-	if len(workers) > 0 {
-		s.Workers = merge.Workers{First: workers[0], Last: workers[1]}
-	}
-	return s
-}
-
-func TestLayoutsOfOtherSystems(t *testing.T) {
-	for _, x := range []struct {
-		a, b merge.Set
-		want bool
-		at   string
-	}{
-		// Fixed bits: 0 to 3 and 4 to 7 differ in a bit of the worker id.
-		{whole(t, "twitter", 0, 3), whole(t, "twitter", 4, 7), false, ""},
-		{whole(t, "twitter", 0, 4), whole(t, "twitter", 4, 7), true, "2010-11-04T01:42:54.657Z"},
-		// The same bits under another epoch: what one issues, the other issues when
-		// its own clock is as far from its own epoch.
-		{whole(t, "twitter"), whole(t, "default"), true, "2026-01-01T00:00:00Z"},
-		{whole(t, "twitter", 0, 3), whole(t, "leaf", 4, 7), false, ""},
-		// Discord's upper five bits are twitter's datacenter.
-		{whole(t, "twitter", 32, 63), whole(t, "discord", 64, 95), false, ""},
-		// The worker on top: its ids are far above those of small numbers.
-		{whole(t, "seata", 512, 512), whole(t, "ms41-worker5-seq7"), false, ""},
-		{whole(t, "seata", 0, 0), whole(t, "ms41-worker5-seq7"), true, "2026-01-01T00:00:00Z"},
-		// 53 bits are below the present ids of 63 bits, but not below the first.
-		{whole(t, "javascript-safe-ms"), whole(t, "default"), true, "2026-01-01T00:00:00Z"},
-	} {
-		t.Run(fmt.Sprintf("%s %v and %s %v", x.a.Layout, x.a.Workers, x.b.Layout, x.b.Workers), func(t *testing.T) {
-			m, ok := merge.Earliest(x.a, x.b)
-			if ok != x.want || ok && m.Format(time.RFC3339Nano) != x.at {
-				t.Errorf("%v, %v; want %v at %s", m, ok, x.want, x.at)
-			}
-		})
 	}
 }
