@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/check"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/internal/text"
 )
 
-// defaultCheckLimit is how many duplicates, and how many ranges, are named by default.
+// defaultCheckLimit is how many duplicates are named by default.
 const defaultCheckLimit = 20
 
 // checkVerb is one run of check.
@@ -30,16 +30,15 @@ func (p program) check() *cobra.Command {
 		Short: "Find ids that occur twice, in files, streams and databases, and why",
 		Long: `Check reads ids from any number of sources and finds those that occur more than
 once, within a source and between sources, with their places. Where the numbers
-show a cause, it names the cause: one worker id in two places, overlapping
-terms, a clock set back, layouts mixed up, copied rows, or rounded ids. If no
-rule explains the duplicates, or more than one does, it calls them unexplained.
+show a cause, it names it: one worker id in two sources, a clock set back, or
+copied rows; ids that look rounded come first. It calls all others undecided.
 
 ` + idSourceHelp + `
 
 Without --layout the layout is guessed among the presets. -o json prints one
 object: ids, distinct, duplicates, repeated, invalid, complete, sources, between
-(and between_partial, if there are too many pairs), named, ranges, range_count,
-layout, preset, guessed, causes, spilled.
+(and between_partial, if there are too many pairs), named, layout, preset,
+guessed, causes, spilled.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
 failed, 4 what was read is no id, or a source had no ids, or some were skipped,
@@ -69,7 +68,7 @@ and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return byClass(cmd, v.run(cmd.Context())) },
 	}
-	v.add(p, cmd, "layout of the ids: a preset's name or a text form (default: guess)", defaultCheckLimit, "how many duplicates and ranges to name")
+	v.add(p, cmd, "layout of the ids: a preset's name or a text form (default: guess)", defaultCheckLimit, "how many duplicates to name")
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 		inputs = append(inputs, in)
 	}
 	progress := &idsort.Progress{}
-	c := check.Config{Memory: v.memory, Temp: v.temp, Limit: v.limit, Now: v.clock.Wall(), Progress: progress}
+	c := check.Config{Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}, Limit: v.limit, Now: v.clock.Wall()}
 	c.Layout, c.Preset = v.layout.given()
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
 	stop := v.watch(progress, v.progress)
@@ -101,7 +100,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
 		}
 	}
-	if err := v.answer(*v.form, report, findingsText(report)); err != nil {
+	if err := v.answer(*v.form, report, checkText(report)); err != nil {
 		return err
 	}
 	switch {

@@ -60,11 +60,13 @@ func (p program) reading() idsource.Options {
 	}
 }
 
-// add adds the flags to a verb, which says what the layout and the limit are of.
+// add adds the flags to a verb, which says what the layout, if it takes one, and the limit are of.
 func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, of string) {
 	f.form = outputFlag(cmd)
-	f.layout.add(cmd, layout)
-	f.layout.parse = parseNarrow
+	if layout != "" {
+		f.layout.add(cmd, layout)
+		f.layout.parse = parseNarrow
+	}
 	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
 	f.options = p.reading()
 	flags := cmd.Flags()

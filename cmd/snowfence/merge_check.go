@@ -5,23 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
-
-// defaultMergeLimit is how many runs, and how many ids, are listed by default.
-const defaultMergeLimit = 10
 
 // merging is one run of merge-check.
 type merging struct {
@@ -45,15 +41,12 @@ NAME=PART puts parts with one name together into one side.
 
 ` + idSourceHelp + `
 
-Ids against ids: how many are on several sides, in which runs, and how many rows
-at least need another id. An id that occurs twice on one side is counted, but is
-no clash: run snowfence check on that side.
-Issuers against issuers: whether two could ever issue the same integer, from
-when, and why not. Two issuers of one side are compared, too. A register has
-only the present term. So only the ids show what earlier terms issued.
-Ids against issuers: which ids a namespace may still issue, and the command that
-sets its floors above them. It takes all clocks to be right, except that a
-side's own rows may be up to 5s ahead.
+It compares ids with ids: how many are on several sides, where, and how many
+rows at least need another id. An id twice on one side is counted, but is no
+clash: run snowfence check on that side. It compares issuers with issuers, also
+two issuers of one side: whether both could ever issue the same integer, and
+from when. It compares ids with issuers: which ids a namespace may still issue.
+It takes all clocks to be right, but a side's own rows may be up to 5s ahead.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
@@ -62,7 +55,7 @@ is no id, or nothing clashes and a side has no ids, or some were skipped; 130
 interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json prints one
 object: verdict (none, clash, possible, unknown), summary, sides, data, strays,
 forecasts.`,
-		Example: `  snowfence merge-check eu.txt us.txt.gz --layout twitter
+		Example: `  snowfence merge-check eu.txt us.txt.gz
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
   snowfence merge-check postgres://u@db1/game#table=players,column=id \
@@ -71,7 +64,7 @@ forecasts.`,
   snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
 		Args: cobra.ArbitraryArgs,
 	}
-	v.add(p, cmd, "layout of the ids of sides that don't name who issues them: a preset's name or a text form", defaultMergeLimit, "how many runs, and how many ids, to name")
+	v.add(p, cmd, "", 10, "how many clashing ids to name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		v.cmd = cmd
 		ctx := cmd.Context()
@@ -92,7 +85,6 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	}
 	progress := &idsort.Progress{}
 	c := merge.Config{Shown: v.limit, Clock: v.clock, Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}}
-	c.Layout, _ = v.layout.given()
 	if c.Inputs, err = v.inputs(sides); err != nil {
 		return err
 	}
@@ -106,10 +98,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		c.Issuers = append(c.Issuers, issuers...)
 	}
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
-	stop := func() {}
-	if c.Comparable() {
-		stop = v.watch(progress, v.progress)
-	}
+	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
 	report, err := merge.Check(ctx, c)
 	stop()
 	for _, side := range report.Sides {
@@ -138,8 +127,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 }
 
 // inputs are the sources of all sides, in their order.
-func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
-	var inputs []merge.Input
+func (v *merging) inputs(sides []merge.Side) (inputs []merge.Input, err error) {
 	var places []idsource.Place
 	for n, side := range sides {
 		for _, data := range side.Data {
@@ -161,22 +149,14 @@ func (v *merging) inputs(sides []merge.Side) ([]merge.Input, error) {
 }
 
 // issuersOf returns the systems that issue the ids of a side.
-func (v *merging) issuersOf(ctx context.Context, side merge.Side) ([]*merge.Issuer, error) {
-	var issuers []*merge.Issuer
+func (v *merging) issuersOf(ctx context.Context, side merge.Side) (issuers []*merge.Issuer, err error) {
 	for _, n := range side.Namespaces {
 		i, err := v.namespaceIssuer(ctx, side.Name, n)
 		if err != nil {
 			return nil, err
 		}
-		var odd []string
-		if n := len(i.Unreadable); n > 0 {
-			odd = append(odd, text.Count(n, "register")+" can't be read and "+text.Plural(n, "is", "are")+" taken to have stamped anything")
-		}
-		if i.Strays > 0 {
-			odd = append(odd, text.Count(i.Strays, "key")+" "+text.Plural(i.Strays, "is no worker id", "are no worker ids"))
-		}
-		if len(odd) > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %s: see namespace verify", side.Name, i.Name, strings.Join(odd, ", ")))
+		if n := len(i.Unreadable); n > 0 || i.Strays > 0 {
+			v.warn(fmt.Sprintf("side %s: %s: %s can't be read and may have stamped anything, and %s no worker id's: see namespace verify", side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")+text.Plural(i.Strays, " is", " are")))
 		}
 		issuers = append(issuers, i)
 	}

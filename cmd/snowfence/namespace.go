@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
 	"snowfence.example/snowfence/daemon/builtin"
@@ -185,12 +186,12 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 
 // flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.
 func (at *site) flags(cmd *cobra.Command) string {
-	line := " --namespace " + merge.Quote(at.roster.Namespace)
+	line := " --namespace " + quoted(at.roster.Namespace)
 	if file := cmd.Flags().Lookup("config"); file.Changed {
-		line += " --config " + merge.Quote(file.Value.String())
+		line += " --config " + quoted(file.Value.String())
 	}
 	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
-		line += " --store " + merge.Quote(at.settings.ShowStore(at.store))
+		line += " --store " + quoted(at.settings.ShowStore(at.store))
 	}
 	return line
 }
@@ -243,4 +244,20 @@ the program may need in this one. It connects to no store.`,
 		return p.print(said.String())
 	}
 	return cmd
+}
+
+// quoted writes a word for a shell, in quotes where it needs them.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@,=+%", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		// As it stands, a terminal would obey it.
+		inner := strconv.Quote(word)
+		return "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

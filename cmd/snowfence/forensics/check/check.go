@@ -1,0 +1,84 @@
+// Package check finds ids that occur more than once, within and between sources,
+// and says why, as far as the ids show it.
+//
+// It promises to be exact: it finds every duplicate, guesses none, and names each with
+// the sources and the places where it stands, streams included. It works in bounded
+// memory: package idsort sorts the ids.
+//
+// There are three causes: one worker id in two sources, a clock that was set back, and
+// copied rows. Each comes with the numbers that show it. Where two causes look alike, or
+// none fits, the duplicates are undecided. Ids that look rounded come before all causes.
+package check
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// Config says how ids are checked.
+type Config struct {
+	// Sort says how the ids are sorted.
+	Sort idsort.Config
+	// Layout is that of the ids, and Preset its name, or empty. Nil means that the layout
+	// is guessed among the presets.
+	Layout *snowfence.Layout
+	Preset string
+	// Limit is how many duplicates are named. Zero means none.
+	Limit int
+	// Now is the present time. It tells plausible times from others.
+	Now time.Time
+}
+
+// checker is one run of a check.
+type checker struct {
+	Config
+	watcher watcher
+	looked  bool                       // whether a layout was looked for
+	opened  []idsource.Source          // closed by now, most of them; they still know places
+	stand   func(uint64) (int, uint64) // see [idsort.Sorted.Stand]
+}
+
+// Run reads the inputs one after the other. It returns the errors of [idsort.Sort].
+func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error) {
+	c := &checker{Config: cfg}
+	watched := make([]idsort.Input, len(inputs))
+	for i, in := range inputs {
+		watched[i] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (idsource.Source, error) {
+			source, err := in.Open(ctx)
+			c.opened = append(c.opened, source)
+			c.watcher.sources = append(c.watcher.sources, &witness{workers: map[int64]*sighting{}})
+			return source, err
+		}}
+	}
+	cfg.Sort.See = func(input int, items []idsort.Item) {
+		c.settleLayout(items)
+		c.watcher.see(input, items)
+	}
+	sorted, err := idsort.Sort(ctx, watched, cfg.Sort)
+	if err != nil {
+		return Report{}, err
+	}
+	c.stand = sorted.Stand
+	j := &judge{checker: c, subjects: map[subject]*pairs{}, lines: map[line]*course{}, all: map[[2]int]*between{}}
+	t := &tally{checker: c, judge: j, within: make([]uint64, len(c.opened)), between: map[[2]int]uint64{}}
+	t.report.Between, t.report.Named = []Pair{}, []Duplicate{} // JSON has null for nil
+	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
+		return Report{}, err
+	}
+	report := t.end()
+	report.Spilled = sorted.Spilled()
+	return report, nil
+}
+
+// where turns a position into a place.
+func (c *checker) where(at uint64) Place {
+	source, in := c.stand(at)
+	return Place{Source: c.name(source), At: in, Text: c.opened[source].Place(in)}
+}
+
+func (c *checker) name(source int) string { return c.opened[source].Name() }

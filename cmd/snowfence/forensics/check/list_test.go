@@ -1,0 +1,110 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// now is the present in these tests.
+var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+// list is a source in memory.
+type list struct {
+	name  string
+	items []idsort.Item
+	read  int
+	fail  error // at the end, instead of it
+
+	skipped uint64
+}
+
+// numbered makes a source of ids, one a line.
+func numbered(name string, ids []uint64) *list {
+	l := &list{name: name}
+	for i, id := range ids {
+		l.items = append(l.items, idsort.Item{ID: snowfence.ID(id), At: uint64(i) + 1})
+	}
+	return l
+}
+
+func (l *list) Name() string { return l.name }
+
+func (l *list) Read(_ context.Context, items []idsort.Item) (int, error) {
+	n := copy(items, l.items[l.read:])
+	l.read += n
+	if n == 0 {
+		return 0, cmp.Or(l.fail, io.EOF)
+	}
+	return n, nil
+}
+
+func (*list) Place(at uint64) string     { return fmt.Sprintf("line %d", at) }
+func (l *list) Done() int64              { return int64(l.read) }
+func (*list) Close() error               { return nil }
+func (l *list) Skipped() (uint64, error) { return l.skipped, nil }
+
+// inputs opens lists.
+func inputs(lists ...*list) []idsort.Input {
+	var all []idsort.Input
+	for _, l := range lists {
+		all = append(all, idsort.Input{Open: func(context.Context) (idsource.Source, error) {
+			l.read = 0
+			return l, nil
+		}})
+	}
+	return all
+}
+
+// tiny are sizes with which everything happens that does with a billion ids:
+// runs are put aside, and merged several times over.
+var tiny = idsort.Config{Sizes: idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Fan: 4}}
+
+// runCheck checks lists.
+func runCheck(t *testing.T, cfg Config, lists ...*list) Report {
+	t.Helper()
+	cfg.Now = now
+	cfg.Sort.Temp = t.TempDir()
+	r, err := Run(t.Context(), inputs(lists...), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(cfg.Sort.Temp)
+	if err != nil || len(left) > 0 {
+		t.Fatalf("left behind: %v (%v)", left, err)
+	}
+	return r
+}
+
+// shapes are orders and distributions of ids.
+var shapes = map[string]func(r *rand.Rand, n int) []uint64{
+	"few different": func(r *rand.Rand, n int) []uint64 { return fill(n, func(int) uint64 { return r.Uint64N(50) }) },
+	"of 64 bits": func(r *rand.Rand, n int) []uint64 {
+		return fill(n, func(int) uint64 { return ^uint64(0) - r.Uint64N(3)<<r.IntN(62) })
+	},
+	"spread": func(r *rand.Rand, n int) []uint64 { return fill(n, func(int) uint64 { return r.Uint64() }) },
+	"in order with equal ones": func(_ *rand.Rand, n int) []uint64 {
+		return fill(n, func(i int) uint64 { return uint64(i / 3 * 5) })
+	},
+	"two logs at once": func(_ *rand.Rand, n int) []uint64 {
+		return fill(n, func(i int) uint64 { return uint64(i/2) + uint64(i%2)*1000 })
+	},
+}
+
+func fill(n int, id func(i int) uint64) []uint64 {
+	ids := make([]uint64, n)
+	for i := range ids {
+		ids[i] = id(i)
+	}
+	return ids
+}

@@ -1,0 +1,89 @@
+package check
+
+import (
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// maxSightings bounds how many worker ids are watched, over all sources.
+const maxSightings = 1 << 15
+
+// watcher follows the ids in the order of reading.
+type watcher struct {
+	fields    *fields // nil: no layout is known
+	sources   []*witness
+	sightings int
+}
+
+// witness is what was seen of a source.
+type witness struct {
+	ids      uint64
+	rounding idsource.Rounding
+	workers  map[int64]*sighting
+}
+
+// sighting is what was seen of a worker id in a source.
+type sighting struct {
+	ids, repeated uint64 // rows, and how many of them came before
+	low, high     uint64 // ticks
+	tick, rank    uint64 // of the last id
+	top           uint64 // the highest rank
+	descents      uint64 // how often the rank went down
+	furthest      descent
+	open          descent // the last one, with ids as long as it goes on
+}
+
+// descent is a place where the rank of a worker id went down, and the different ids from
+// there until one is above all before, or until the rank goes down again.
+type descent struct {
+	ids, at, end uint64 // the positions of the first and the last
+	from, to     uint64 // ticks before and after
+}
+
+// see watches items of a source.
+func (o *watcher) see(source int, items []idsort.Item) {
+	w, f := o.sources[source], o.fields
+	w.rounding.Add(items)
+	w.ids += uint64(len(items))
+	for _, x := range items {
+		id := uint64(x.ID)
+		if f == nil || !f.fits(id) {
+			continue
+		}
+		number := f.number(id)
+		s := w.workers[number]
+		if s == nil {
+			if o.sightings == maxSightings {
+				continue
+			}
+			o.sightings++
+			s = &sighting{}
+			w.workers[number] = s
+		}
+		s.see(f.tick.of(id), f.rank(id), x.At)
+	}
+}
+
+// see adds an id.
+func (s *sighting) see(tick, rank, at uint64) {
+	switch {
+	case s.ids == 0:
+		s.low, s.high = tick, tick
+	case rank < s.rank:
+		s.descents++
+		s.open = descent{ids: 1, at: at, from: s.tick, to: tick}
+	case rank > s.top:
+		s.open = descent{}
+	case rank > s.rank && s.open.ids > 0:
+		s.open.ids++
+	}
+	if d := &s.open; d.ids > 0 {
+		d.end = at
+		if s.furthest.at == d.at || s.furthest.ids == 0 || d.from-d.to > s.furthest.from-s.furthest.to {
+			s.furthest = *d
+		}
+	}
+	s.ids++
+	s.tick, s.rank, s.top = tick, rank, max(s.top, rank)
+	s.low, s.high = min(s.low, tick), max(s.high, tick)
+}

@@ -1,0 +1,145 @@
+package merge
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+)
+
+// maxSets is how many sets of an issuer are compared with those of one with another
+// layout. Where there are more, neighbours are taken together.
+const maxSets = 256
+
+// Outcome is a forecast in a word.
+type Outcome string
+
+// The outcomes: no id of now or later can clash, some may, or the sides' ids clash already.
+const (
+	Never   Outcome = "never"
+	May     Outcome = "possible"
+	Clashed Outcome = "clash"
+)
+
+// Forecast says whether and when two issuers can issue the same ids.
+type Forecast struct {
+	// Sides are the names of their sides, Issuers their own.
+	Sides   [2]string `json:"sides"`
+	Issuers [2]string `json:"issuers"`
+	// Within is true if both are of one side.
+	Within  bool    `json:"within_side"`
+	Outcome Outcome `json:"outcome"`
+	// Never is true if they can't have issued the same id, and never can.
+	Never bool `json:"never"`
+	// FromNow is the first instant from which an id that one issues from now on can equal
+	// one that the other has issued by then; zero if there is none.
+	FromNow Time `json:"possible_from,omitzero"`
+	// Advice is a line that says how to keep their ids apart, or is empty.
+	Advice string `json:"advice,omitempty"`
+}
+
+// Predict compares two issuers, of two sides or of one.
+func Predict(a, b *Issuer) Forecast {
+	f := Forecast{Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name}, Within: a.Side == b.Side, Outcome: Never, Never: true}
+	if a.is(b) {
+		return f // no two ids of a namespace are equal
+	}
+	now := later(a.Now, b.Now)
+	for _, x := range []struct {
+		a, b             func(Stretch) Ticks
+		issuedA, issuedB bool
+	}{{open, used, false, true}, {used, open, true, false}, {open, open, false, false}} {
+		if at, ok := earliest(a.pieces(x.a), b.pieces(x.b), x.issuedA, x.issuedB); ok && (f.FromNow.IsZero() || later(at, now).Before(f.FromNow.Time)) {
+			f.FromNow.Time = later(at, now)
+		}
+	}
+	_, past := earliest(a.pieces(used), b.pieces(used), false, false)
+	if f.Never = !past && f.FromNow.IsZero(); !f.Never {
+		f.Outcome, f.Advice = May, advice(a, b, f.FromNow.Time, now)
+	}
+	return f
+}
+
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+
+// advice says what keeps two issuers apart that may clash from a time on, or in the past alone.
+func advice(a, b *Issuer, from, now time.Time) string {
+	when := "now"
+	if from.After(now) {
+		when = "before " + from.UTC().Format(time.RFC3339Nano) + ", and as much earlier as a clock may be ahead"
+	}
+	managed := a
+	if !a.Managed() {
+		managed = b
+	}
+	switch {
+	case from.IsZero():
+		return "name the ids of both as parts of their sides, or check them: only ids show what both may have issued already"
+	case managed.Managed() && a.Layout.Equal(b.Layout):
+		return fmt.Sprintf("let one end now, and set floors above its ids in %s (workers import, with a margin of %s); or go on with disjoint datacenters or worker ids", managed.Name, takeover.DefaultAhead)
+	}
+	return "let one or both end " + when + ", or give them worker ids that are disjoint or have other bits; layout:SPEC#WORKERS/until=TIME tries it out"
+}
+
+// earliest returns the first time by which a piece of A and a piece of B have a common id.
+//
+// A tick that may have been stamped already counts as stamped now, even if it is to come:
+// a register may lie far ahead of the clock. Then the other's tick says when.
+func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) {
+	if len(as) > 0 && len(bs) > 0 && as[0].Layout.Equal(bs[0].Layout) {
+		// Both can issue an integer if both have its tick and its worker number.
+		for _, both := range common(as, bs) {
+			if at := both.Layout.TimeOf(both.Ticks.First); !found || at.Before(best) {
+				best, found = at, true
+			}
+		}
+		return best, found
+	}
+	others := few(bs)
+	for _, a := range few(as) {
+		for _, b := range others {
+			a.Issued, b.Issued = issuedA, issuedB
+			if found { // to ask for an earlier one takes less
+				a, b = a.By(best.Add(-1)), b.By(best.Add(-1))
+			}
+			if at, ok := Earliest(a, b); ok {
+				best, found = at, true
+			}
+		}
+	}
+	return best, found
+}
+
+// few makes at most [maxSets] sets of pieces: neighbours are taken together as if each had
+// the ticks of all. So they have every id of the pieces, and others: a never may become a may.
+func few(pieces []Set) []Set {
+	var all []Set
+	for group := range slices.Chunk(pieces, max(1, (len(pieces)+maxSets-1)/maxSets)) {
+		one := group[0]
+		for _, p := range group[1:] {
+			one.Workers.Last = p.Workers.Last
+			one.Ticks = Ticks{min(one.Ticks.First, p.Ticks.First), max(one.Ticks.Last, p.Ticks.Last)}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// common returns the ids that two lists of pieces of one layout share.
+func common(as, bs []Set) []Set {
+	var all []Set
+	for len(as) > 0 && len(bs) > 0 {
+		both := as[0]
+		both.Workers, both.Ticks = both.Workers.Meet(bs[0].Workers), both.Ticks.Meet(bs[0].Ticks)
+		if !both.Workers.Empty() && !both.Ticks.Empty() {
+			all = append(all, both)
+		}
+		if as[0].Workers.Last < bs[0].Workers.Last {
+			as = as[1:]
+		} else {
+			bs = bs[1:]
+		}
+	}
+	return all
+}

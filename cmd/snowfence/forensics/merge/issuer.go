@@ -1,0 +1,217 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/roster"
+)
+
+// Issuer is a system that issues ids of a side: a namespace, or another system of which
+// the layout and the worker numbers are known. Its JSON form is part of a [Report].
+type Issuer struct {
+	Side string `json:"-"`
+	// Name says what it is, for people, such as "namespace orders of file:/srv/ids" or
+	// "layout twitter". It has no password.
+	Name   string           `json:"issuer"`
+	Layout snowfence.Layout `json:"layout"`
+	// Namespace and Store, redacted, are empty for another system.
+	Namespace string `json:"namespace,omitempty"`
+	Store     string `json:"store,omitempty"`
+	// Datacenters are those that the namespace's record lists; none means all.
+	Datacenters []int64 `json:"datacenters"`
+	// Quarantined are worker numbers that no one may claim while they are marked.
+	Quarantined []int64 `json:"quarantined"`
+	// Unreadable are worker numbers whose registers can't be read; they are taken to
+	// have stamped anything. Strays counts keys that are no worker number's.
+	Unreadable []int64 `json:"unreadable"`
+	Strays     int64   `json:"-"`
+	// Now is the time by which past and future are told apart, and Stretches are the
+	// worker numbers, in ascending order and apart.
+	Now         time.Time `json:"-"`
+	Stretches   []Stretch `json:"-"`
+	incarnation string    // of the namespace's record
+}
+
+// Stretch is neighbouring worker numbers with the same ticks.
+type Stretch struct {
+	Workers Workers
+	// Used are the ticks that may have been stamped already. Those below Floor are of
+	// earlier terms, of which no register tells.
+	Used  Ticks
+	Floor snowfence.Tick
+	// Open are the ticks that may be stamped from now on.
+	Open Ticks
+}
+
+// none is an interval of no ticks.
+func none() Ticks { return Ticks{0, -1} }
+
+// Managed reports whether it is a namespace: registers tell its past and bound its future.
+func (i *Issuer) Managed() bool { return i.Namespace != "" }
+
+// IssuerOf reads a namespace. It reads every register once and writes nothing. The
+// errors are those of [roster.Roster.Workers].
+func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
+	if r.Layout().Wide {
+		return nil, fmt.Errorf("namespace %s of %s: its layout %s %w", r.Name(), shownStore, r.Layout(), errWide)
+	}
+	i := &Issuer{
+		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
+		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,
+		// Not nil: JSON has null for that.
+		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{},
+	}
+	for w, err := range r.Workers(ctx) {
+		switch {
+		case err != nil:
+			return nil, err
+		case w.Number == roster.Stray:
+			i.Strays++
+		default:
+			i.Stretches = append(i.Stretches, i.stretchOf(r, w))
+		}
+	}
+	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
+	slices.Sort(i.Unreadable)
+	slices.Sort(i.Quarantined)
+	i.fill(owned(r))
+	return i, nil
+}
+
+// is reports whether both are one namespace, named twice. A copy of a store has
+// the same incarnation, but another URL, and may issue what the first does.
+func (i *Issuer) is(other *Issuer) bool {
+	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
+}
+
+// from are the ticks from a first one on, or from now on, up to a last one.
+func (i *Issuer) from(first, last snowfence.Tick) Ticks {
+	return Ticks{max(first, i.Layout.TickAt(i.Now), 0), last}
+}
+
+// stretchOf reads the register of a worker number.
+//
+// In a first term Used begins at the floor; in a later one at 0, as earlier terms lie
+// below the floor. A first term whose floor and until are equal was written by an
+// operator, perhaps in a take-over: then the ticks below are the old system's.
+func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
+	x, last := w.Register, i.Layout.HorizonTick()-1
+	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}, Floor: x.Floor}
+	if x.Term == 1 && x.Floor < x.Until {
+		s.Used.First = x.Floor
+	}
+	// The rest of its holder's term: all that is open where nobody can claim any more.
+	s.Open = none()
+	if x.Holder != "" {
+		s.Open = i.from(x.Floor, x.Until-1)
+	}
+	switch {
+	case w.State == roster.Unreadable:
+		i.Unreadable = append(i.Unreadable, w.Number)
+		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, i.from(0, last)
+	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
+		// Ticks of another layout are no ticks of this one.
+		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, none()
+	case w.State == roster.Foreign, w.State == roster.UsedUp:
+	case w.State == roster.Quarantined:
+		i.Quarantined = append(i.Quarantined, w.Number)
+	case !r.Own(w.Number):
+	case w.State == roster.Held:
+		s.Open = i.from(x.Floor, last)
+	default:
+		s.Open = i.from(x.Until, last)
+	}
+	if !r.Own(w.Number) && w.State != roster.Held {
+		// It is not this store's to give away.
+		s.Open = none()
+	}
+	return s
+}
+
+// owned are the worker numbers that the store may give away, in ascending order.
+func owned(r *roster.Roster) (all []Workers) {
+	width := r.Layout().Bits(snowfence.Worker)
+	for _, d := range slices.Sorted(slices.Values(r.Record().Datacenters)) {
+		all = append(all, Workers{d << width, (d+1)<<width - 1})
+	}
+	if len(all) == 0 {
+		all = []Workers{AllWorkers(r.Layout())}
+	}
+	return all
+}
+
+// fill adds the worker numbers that were never claimed: they have no register, and
+// can be claimed from now on. Owned is in ascending order.
+func (i *Issuer) fill(owned []Workers) {
+	var gaps []Stretch
+	add := func(first, last int64) {
+		if first <= last {
+			gaps = append(gaps, Stretch{Workers: Workers{first, last}, Used: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})
+		}
+	}
+	registered := i.Stretches
+	for _, w := range owned {
+		next := w.First
+		for ; len(registered) > 0 && registered[0].Workers.First <= w.Last; registered = registered[1:] {
+			n := registered[0].Workers.First
+			add(next, n-1)
+			next = max(next, n+1)
+		}
+		add(next, w.Last)
+	}
+	i.Stretches = append(i.Stretches, gaps...)
+	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
+}
+
+// ForeignIssuer returns the issuer that another system is. Its clocks are taken to be
+// right: ticks before now were stamped before now.
+func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
+	i := &Issuer{Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now, Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{}}
+	life := AllTicks(f.Layout)
+	if !f.Since.IsZero() {
+		life.First = max(life.First, f.Layout.TickAt(f.Since))
+	}
+	if !f.Until.IsZero() {
+		life.Last = min(life.Last, f.Layout.TickAt(f.Until))
+	}
+	tick := f.Layout.TickAt(now)
+	used := life.Meet(Ticks{math.MinInt64, tick})
+	open := life.Meet(Ticks{tick, math.MaxInt64})
+	for _, w := range f.Workers {
+		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Floor: used.First, Open: open})
+	}
+	return i
+}
+
+// find returns what is known of a worker number; false if the issuer lacks it.
+func (i *Issuer) find(worker int64) (Stretch, bool) {
+	at, exact := slices.BinarySearchFunc(i.Stretches, worker, func(s Stretch, n int64) int { return cmp.Compare(s.Workers.First, n) })
+	if !exact {
+		at--
+	}
+	if at < 0 || !i.Stretches[at].Workers.Has(worker) {
+		return Stretch{}, false
+	}
+	return i.Stretches[at], true
+}
+
+// The kinds of ticks.
+func used(s Stretch) Ticks { return s.Used }
+func open(s Stretch) Ticks { return s.Open }
+
+// pieces are the ids with ticks of a kind, by worker numbers in ascending order.
+func (i *Issuer) pieces(ticks func(Stretch) Ticks) []Set {
+	var all []Set
+	for _, s := range i.Stretches {
+		if t := ticks(s); !t.Empty() {
+			all = append(all, Set{Layout: i.Layout, Workers: s.Workers, Ticks: t})
+		}
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package merge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
+	l := snowfence.DefaultLayout()
+	at := func(n int) snowfence.Tick { return minutes(l, n) }
+	last := l.HorizonTick() - 1
+	i, _ := namespace(t, "a", l, nil, map[int64]stored.Register{
+		0: {Term: 1, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, first term
+		1: {Term: 3, Floor: at(-10), Until: at(1), Holder: nonce},                    // held, third
+		2: {Term: 3, Floor: at(-10), Until: at(-5)},                                  // released
+		3: {Term: 2, Floor: at(60), Until: at(60)},                                   // taken over
+		4: {Term: 2, Floor: at(-10), Until: at(-5), Quarantined: true},               // kept back
+		5: {Term: 2, Floor: at(-10), Until: at(1), Holder: nonce, Quarantined: true}, // kept back, its holder lives
+		6: {Term: 2, Floor: last + 1, Until: last + 1},                               // used up
+		7: {Term: 1, Floor: at(-10), Until: at(-10)},                                 // written by an operator
+		8: {Term: 2, Floor: at(-10), Until: last + 1, Holder: nonce},                 // used up, its holder lives
+	})
+	one := func(n int64) merge.Workers { return merge.Workers{First: n, Last: n} }
+	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+	none := ticks(0, -1)
+	want := []merge.Stretch{
+		{one(0), ticks(at(-10), at(1)-1), at(-10), ticks(at(0), last)},
+		{one(1), ticks(0, at(1)-1), at(-10), ticks(at(0), last)},
+		{one(2), ticks(0, at(-5)-1), at(-10), ticks(at(0), last)},
+		{one(3), ticks(0, at(60)-1), at(60), ticks(at(60), last)},
+		{one(4), ticks(0, at(-5)-1), at(-10), none},
+		{one(5), ticks(0, at(1)-1), at(-10), ticks(at(0), at(1)-1)},
+		{one(6), ticks(0, last), last + 1, none},
+		{one(7), ticks(0, at(-10)-1), at(-10), ticks(at(0), last)},
+		{one(8), ticks(0, last), at(-10), ticks(at(0), last)},
+		{merge.Workers{First: 9, Last: 1023}, none, 0, ticks(at(0), last)},
+	}
+	if len(i.Stretches) != len(want) {
+		t.Fatalf("%d stretches, want %d: %+v", len(i.Stretches), len(want), i.Stretches)
+	}
+	for n, s := range i.Stretches {
+		if s != want[n] {
+			t.Errorf("got  %+v\nwant %+v", s, want[n])
+		}
+	}
+	if len(i.Quarantined) != 2 {
+		t.Errorf("quarantined: %v", i.Quarantined)
+	}
+}
+
+func TestUnreadableRegistersAreTakenToHaveStampedAnything(t *testing.T) {
+	l := layout(t, "ms41-worker2-seq12")
+	s := memstore.New().Client()
+	r, err := roster.Create(t.Context(), roster.Config{Store: s, Clock: stopped{snowfence.SystemClock()}}, l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{stored.RegisterKey("default", l, 2), stored.RegisterPrefix("default") + "77"} {
+		if _, err := s.Swap(t.Context(), key, "", []byte("damaged")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := merge.Ticks{First: 0, Last: l.HorizonTick() - 1}
+	if len(i.Unreadable) != 1 || i.Unreadable[0] != 2 || i.Strays != 1 || len(i.Stretches) != 3 || i.Stretches[1].Used != all {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
+	l := layout(t, "twitter")
+	s := memstore.New().Client()
+	r, err := roster.Create(t.Context(), roster.Config{Store: s, Clock: stopped{snowfence.SystemClock()}}, l, []int64{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := l.HorizonTick() - 1
+	other := strings.Repeat("ab", 16)
+	held := stored.Register{Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}
+	for worker, x := range map[int64]struct{ layout, incarnation string }{
+		1: {r.Record().Layout, other}, 2: {"ms41-worker10-seq12@2026-01-01T00:00:00Z", other}, 40: {r.Record().Layout, r.Record().Incarnation},
+	} {
+		register := held
+		register.Layout, register.Incarnation, register.Write, register.Window = x.layout, x.incarnation, fmt.Sprintf("%016x", worker), time.Minute
+		value, err := register.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Swap(t.Context(), stored.RegisterKey("default", l, worker), "", value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+	floor, none := minutes(l, -10), ticks(0, -1)
+	term, rest := ticks(floor, minutes(l, 1)-1), ticks(minutes(l, 0), minutes(l, 1)-1) // until its holder finds out
+	for _, want := range []merge.Stretch{
+		{merge.Workers{First: 1, Last: 1}, term, floor, rest},                    // of an earlier incarnation
+		{merge.Workers{First: 2, Last: 2}, ticks(0, last), 0, none},              // of another layout
+		{merge.Workers{First: 3, Last: 31}, none, 0, ticks(minutes(l, 0), last)}, // never claimed
+		{merge.Workers{First: 40, Last: 40}, term, floor, rest},                  // of a datacenter that is not this store's
+	} {
+		found := false
+		for _, s := range i.Stretches {
+			found = found || s == want
+		}
+		if !found {
+			t.Errorf("%+v is not among %+v", want, i.Stretches)
+		}
+	}
+}

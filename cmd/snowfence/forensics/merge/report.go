@@ -1,0 +1,223 @@
+// Package merge says what is in the way of putting several sets of ids into one: players
+// of two game servers, rows of two databases, two namespaces.
+//
+// A [Side] is one of the sets: sources of ids, and an [Issuer] for each system that issues
+// more of them. [Tally] compares ids with ids, [Strays] ids with issuers, and [Predict]
+// issuers with issuers, also those of one side.
+//
+// Every id on two sides is counted, in memory that does not grow with their number. If two
+// issuers are said never to issue the same integer, they can't, as long as each keeps to its
+// layout, its worker ids and its horizon; [Meet] decides it exactly. If they may, there are
+// ticks at which both may stamp the same integer. Whether they will depends on clocks,
+// sequences and claims, so it is never said.
+//
+// A tick that may have been stamped counts as stamped. A register tells the ticks of its
+// present term alone, so only ids settle the past of two issuers. The future begins at now,
+// by a clock that is right.
+package merge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/internal/text"
+)
+
+// Verdict is the result of a check in a word.
+type Verdict string
+
+// The verdicts.
+const (
+	// None: no id is on two sides, and none can in future, as far as the sides name who
+	// issues ids.
+	None Verdict = "none"
+	// Clashes: an id is on two sides.
+	Clashes Verdict = "clash"
+	// Possible: none does, but ids that are still to come may.
+	Possible Verdict = "possible"
+	// Unknown: nothing was found, but a side has no ids, or some of them were no ids.
+	Unknown Verdict = "unknown"
+)
+
+// Config says what is merged.
+type Config struct {
+	// Sides are the names of the sides, which are numbered in this order, as Inputs and
+	// Issuers are.
+	Sides   []string
+	Inputs  []Input
+	Issuers []*Issuer
+	// Shown is how many ids are listed: 0 or more.
+	Shown int
+	// Clock tells when ids were read.
+	Clock snowfence.Clock
+	// Sort says how ids are sorted if two sides or more have any.
+	Sort idsort.Config
+}
+
+// Input is a source of ids of a side.
+type Input struct {
+	Side int
+	idsort.Input
+}
+
+// Report is the result of a check. Its JSON form is what the program prints.
+type Report struct {
+	Verdict Verdict `json:"verdict"`
+	// Summary is the verdict in a sentence.
+	Summary string       `json:"summary"`
+	Sides   []SideReport `json:"sides"`
+	// Data is nil unless two sides or more have ids.
+	Data      *Data      `json:"data,omitempty"`
+	Strays    []*Strays  `json:"strays"`
+	Forecasts []Forecast `json:"forecasts"`
+}
+
+// SideReport is what is known of one side. HasData is true if it has a source of ids.
+type SideReport struct {
+	Name    string          `json:"name"`
+	IDs     uint64          `json:"ids"`
+	Sources []*SourceReport `json:"sources"`
+	Issuers []*Issuer       `json:"issuers"`
+	// Clashing is how many of its ids clash, and ClashingRows in how many rows; Twice
+	// is how many are several times on this side, and RowsTwice in how many rows.
+	Clashing     uint64 `json:"clashing_ids"`
+	ClashingRows uint64 `json:"clashing_rows"`
+	Twice        uint64 `json:"ids_twice_on_this_side"`
+	RowsTwice    uint64 `json:"-"`
+	HasData      bool   `json:"-"`
+}
+
+// SourceReport is what was read of one source. Rounded says by which numbers its ids look
+// rounded, or is empty. Invalid is the first text that was skipped, or nil.
+type SourceReport struct {
+	Source       string `json:"source"`
+	IDs          uint64 `json:"ids"`
+	Skipped      uint64 `json:"skipped"`
+	ClashingRows uint64 `json:"clashing_rows"`
+	Rounded      string `json:"rounded,omitempty"`
+	Invalid      error  `json:"-"`
+}
+
+// ID may have the 64th bit, unlike a [snowfence.ID], and is written without a sign.
+type ID snowfence.ID
+
+// String returns decimal digits.
+func (id ID) String() string { return snowfence.ID(id).String() }
+
+// MarshalText returns decimal digits.
+func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// Time is a time that JSON shows as RFC 3339, also beyond the year 9999.
+type Time struct{ time.Time }
+
+// MarshalJSON returns the time in its zone, with as much of the second as there is.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + t.Format(time.RFC3339Nano) + `"`), nil
+}
+
+// Check reads all ids, counts those on several sides, and finds out whether ids of the
+// future can clash. With an error the report has the sources as far as they were read.
+//
+// A *[SideError] is returned if a source can't be opened or read, else an error of
+// sorting or the cause of a context that ended.
+func Check(ctx context.Context, c Config) (*Report, error) {
+	r := &Report{Strays: []*Strays{}, Forecasts: []Forecast{}}
+	for n, name := range c.Sides {
+		side := SideReport{Name: name, Sources: []*SourceReport{}, Issuers: []*Issuer{}}
+		side.HasData = slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side == n })
+		for _, i := range c.Issuers {
+			if i.Side == name {
+				side.Issuers = append(side.Issuers, i)
+			}
+			if side.HasData {
+				r.Strays = append(r.Strays, NewStrays(name, i))
+			}
+		}
+		r.Sides = append(r.Sides, side)
+	}
+	if err := c.read(ctx, r); err != nil {
+		return r, err
+	}
+	possible, issued := false, true
+	for _, s := range r.Strays {
+		s.End()
+		possible = possible || s.Open > 0 || s.Used > 0 && !r.side(s.Issuer.Side).HasData
+	}
+	for n, a := range c.Issuers {
+		for _, b := range c.Issuers[n+1:] {
+			f := Predict(a, b)
+			r.judge(&f)
+			possible = possible || f.Outcome != Never
+			r.Forecasts = append(r.Forecasts, f)
+		}
+	}
+	for _, s := range r.Sides {
+		issued = issued && len(s.Issuers) > 0
+	}
+	r.conclude(possible, issued)
+	return r, nil
+}
+
+// side returns the side of that name.
+func (r *Report) side(name string) *SideReport {
+	return &r.Sides[slices.IndexFunc(r.Sides, func(s SideReport) bool { return s.Name == name })]
+}
+
+// judge adds to a forecast what the ids of both sides show. Comparing them settles the
+// past. Within a side it does if no id is there twice: only the owner of the side knows
+// whether such an id is one or two.
+func (r *Report) judge(f *Forecast) {
+	a, b := r.side(f.Sides[0]), r.side(f.Sides[1])
+	switch {
+	case f.Never || r.Data == nil || !a.HasData || !b.HasData:
+	case !f.Within && slices.ContainsFunc(r.Data.Between, func(p Pair) bool { return p.Sides == f.Sides }):
+		f.Outcome = Clashed
+	case f.FromNow.IsZero() && (!f.Within || a.Twice == 0):
+		f.Outcome, f.Advice = Never, ""
+	}
+}
+
+// conclude finds the verdict, and says it in a sentence.
+func (r *Report) conclude(possible, issued bool) {
+	r.Verdict, r.Summary = None, "no id that was read can be issued again"
+	switch {
+	case r.Data != nil && r.Data.Clashing > 0:
+		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
+	case possible && r.Data != nil:
+		r.Verdict, r.Summary = Possible, "no id is on two sides now, but ids can clash"
+	case possible:
+		r.Verdict, r.Summary = Possible, "ids can clash"
+	case r.Data != nil && issued:
+		r.Summary = "no id is on two sides, and none ever can"
+	case r.Data != nil:
+		r.Summary = "no id is on two sides"
+	case len(r.Forecasts) > 0 && issued:
+		r.Summary = "no id can ever be issued twice"
+	}
+	if missing := r.missing(); missing != "" && r.Verdict == None {
+		r.Verdict, r.Summary = Unknown, missing+"; of the others: "+r.Summary
+	}
+	r.Summary = string(r.Verdict) + ": " + r.Summary
+}
+
+// missing says which ids were not compared, or is empty.
+func (r *Report) missing() string {
+	for _, side := range r.Sides {
+		if side.HasData && side.IDs == 0 {
+			return "no ids were read of side " + side.Name
+		}
+		for _, s := range side.Sources {
+			if s.Rounded != "" {
+				return "ids of side " + side.Name + " look rounded"
+			}
+			if s.Skipped > 0 {
+				return fmt.Sprintf("%s of side %s %s skipped", text.Count(s.Skipped, "id"), side.Name, text.Plural(s.Skipped, "was", "were"))
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package merge
+
+import (
+	"math/bits"
+	"slices"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+)
+
+// maxStands is how many of the places of one id are kept to be named.
+const maxStands = 8
+
+// Stand is a place of an id. Side and Source are the numbers of the side and of the
+// source, counted over all sides, and At is the place in the source. [Check] fills in the
+// same in words.
+type Stand struct {
+	Side       int    `json:"-"`
+	Source     int    `json:"-"`
+	At         uint64 `json:"-"`
+	SideName   string `json:"side"`
+	SourceName string `json:"source"`
+	Place      string `json:"place"`
+}
+
+// Clash is an id on several sides: how often it is there, and its first places.
+type Clash struct {
+	ID     ID      `json:"id"`
+	Rows   uint64  `json:"rows"`
+	Stands []Stand `json:"stands"`
+}
+
+// Pair is two sides and how many ids they have in common.
+type Pair struct {
+	Sides [2]string `json:"sides"`
+	IDs   uint64    `json:"ids"`
+}
+
+// Data is what the ids of the sides have in common.
+type Data struct {
+	// Clashing is how many ids are on several sides.
+	Clashing uint64 `json:"clashing_ids"`
+	// Renumber is how many rows at least need another id, so that each id is on
+	// one side only: of each id all rows but those of the side that has most.
+	Renumber uint64 `json:"rows_to_renumber"`
+	// Rounded says what shows that the clashing ids were rounded, or is empty.
+	Rounded string `json:"rounded,omitempty"`
+	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
+	FewestOn string `json:"fewest_on,omitempty"`
+	// Between are the pairs of sides that have ids in common.
+	Between []Pair `json:"between"`
+	// First are the lowest ids that clash, with their places.
+	First []Clash `json:"first"`
+}
+
+// Tally counts the ids on several sides.
+type Tally struct {
+	// Data is complete after [Tally.End].
+	Data
+	// Of is how many of the clashing ids are on each side, RowsOf in how many rows,
+	// and RowsIn in how many rows of each source.
+	Of, RowsOf, RowsIn []uint64
+	// Twice is how many ids are several times on one side, and RowsTwice in how many
+	// rows, by side. A merge does not make those.
+	Twice, RowsTwice []uint64
+
+	names    []string
+	shown    int
+	rounding idsource.Rounding // of the clashing ids
+	between  []uint64          // by the numbers of both sides
+
+	// Of the present id: its rows, sides, rows by side and by source, and first places.
+	id            snowfence.ID
+	all           uint64
+	sides         uint64
+	rows, sources []uint64
+	stands        []Stand
+}
+
+// NewTally counts for the sides of those names and for so many sources. Of the ids that
+// clash it keeps the first, as many as shown.
+func NewTally(sides []string, sources, shown int) *Tally {
+	counts := func(n int) []uint64 { return make([]uint64, n) }
+	n := len(sides)
+	return &Tally{
+		names: sides, shown: shown, rows: counts(n), sources: counts(sources), between: counts(n * n),
+		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
+		Data: Data{Between: []Pair{}, First: []Clash{}},
+	}
+}
+
+// Add takes one row, in ascending order of the ids as unsigned numbers. An id below the
+// one before counts as another id.
+func (t *Tally) Add(id snowfence.ID, at Stand) {
+	if id != t.id {
+		t.next()
+		t.id = id
+	}
+	t.all++
+	t.sides |= 1 << at.Side
+	t.rows[at.Side]++
+	t.sources[at.Source]++
+	// Of each side at least one is kept, as far as there is room.
+	if len(t.stands) < maxStands || t.rows[at.Side] == 1 && len(t.stands) < maxStands+MaxSides {
+		t.stands = append(t.stands, at)
+	}
+}
+
+// next counts the id whose rows are complete.
+func (t *Tally) next() {
+	clash := bits.OnesCount64(t.sides) > 1
+	var most uint64
+	for left := t.sides; left != 0; left &= left - 1 {
+		side := bits.TrailingZeros64(left)
+		n := t.rows[side]
+		t.rows[side] = 0
+		most = max(most, n)
+		if n > 1 {
+			t.Twice[side]++
+			t.RowsTwice[side] += n
+		}
+		if !clash {
+			continue
+		}
+		t.Of[side]++
+		t.RowsOf[side] += n
+		for others := left & (left - 1); others != 0; others &= others - 1 {
+			t.between[side*len(t.names)+bits.TrailingZeros64(others)]++
+		}
+	}
+	if clash {
+		t.Clashing++
+		t.rounding.Add([]idsource.Item{{ID: t.id}})
+		t.Renumber += t.all - most
+		for source, n := range t.sources {
+			t.RowsIn[source] += n
+		}
+		if len(t.First) < t.shown {
+			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
+		}
+	}
+	if t.all > 1 {
+		clear(t.sources)
+	} else if len(t.stands) > 0 {
+		t.sources[t.stands[0].Source] = 0
+	}
+	t.all, t.sides, t.stands = 0, 0, t.stands[:0]
+}
+
+// End is called once, after the last row.
+func (t *Tally) End() {
+	t.next()
+	t.Rounded = t.rounding.Text()
+	for i, n := range t.between {
+		if n > 0 {
+			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
+		}
+	}
+	if len(t.names) == 2 && t.Clashing > 0 {
+		t.FewestOn = t.names[0]
+		if t.RowsOf[1] < t.RowsOf[0] {
+			t.FewestOn = t.names[1]
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package merge
+
+import (
+	"time"
+
+	"snowfence.example/snowfence"
+)
+
+// The facts that the walk remembers of a lane: that the bits of the field so far
+// equal those of its lower bound, and those of its upper bound.
+const (
+	atLow  = 1
+	atHigh = 2
+	atBoth = atLow | atHigh
+
+	perLane = 2 // bits of one lane's facts in a state
+)
+
+// step takes one bit of an integer and returns the facts after it; false if it leaves the box.
+func (l lane) step(facts uint8, bit int, digit uint64) (uint8, bool) {
+	if l.starts>>bit&1 != 0 {
+		facts = atBoth
+	}
+	low, high := l.low>>bit&1, l.high>>bit&1
+	if facts&atLow != 0 {
+		if digit < low {
+			return 0, false
+		}
+		if digit > low {
+			facts &^= atLow
+		}
+	}
+	if facts&atHigh != 0 {
+		if digit > high {
+			return 0, false
+		}
+		if digit < high {
+			facts &^= atHigh
+		}
+	}
+	return facts, true
+}
+
+// boxes are two boxes that are walked together. Dead has a bit for each state above a bit
+// that leads to no integer of both.
+type boxes struct {
+	a, b lane
+	dead [64]uint16
+}
+
+// meet reports whether an integer of both boxes has the upper bits that led to this state.
+// It enters each state once at most.
+func (p *boxes) meet(bit int, state uint8) bool {
+	if bit < 0 {
+		return true
+	}
+	if p.dead[bit]>>state&1 != 0 {
+		return false
+	}
+	for digit := range uint64(2) {
+		a, inA := p.a.step(state&atBoth, bit, digit)
+		b, inB := p.b.step(state>>perLane, bit, digit)
+		if inA && inB && p.meet(bit-1, a|b<<perLane) {
+			return true
+		}
+	}
+	p.dead[bit] |= 1 << state
+	return false
+}
+
+// Meet reports whether an integer is in both sets. It is exact, and lists no integer: a set
+// is cut into boxes, in which each field of the id lies between two bounds. A walk down the
+// bits remembers of each field whether its bits so far equal those of its lower bound, and
+// those of its upper bound. Two boxes make four such facts, so 16 states at each bit.
+func Meet(a, b Set) bool {
+	others := b.lanes()
+	for _, l := range a.lanes() {
+		for _, m := range others {
+			if p := (boxes{a: l, b: m}); p.meet(63, atBoth|atBoth<<perLane) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Earliest returns when the second of two equal ids of two sets is issued first, by clocks
+// that are right: the later time of the two ticks, or that of the set that is not issued.
+// False is returned if the sets have no integer in common. At most one may be issued.
+//
+// That time is the beginning of a tick of a, or of b. So it is found by bisecting the ticks
+// of a, with those of b that have begun by then, and the other way round.
+func Earliest(a, b Set) (first time.Time, found bool) {
+	for _, x := range [2][2]Set{{a, b}, {b, a}} {
+		if at, ok := begun(x[0], x[1]); ok && (!found || at.Before(first)) {
+			first, found = at, true
+		}
+	}
+	return first, found
+}
+
+// begun returns when the first tick of a begins by which a and b have an integer
+// in common, all of whose ticks have begun.
+func begun(a, b Set) (time.Time, bool) {
+	ticks := a.Ticks.Meet(AllTicks(a.Layout))
+	common := func(last snowfence.Tick) bool {
+		return Meet(a.Until(last), b.By(a.Layout.TimeOf(last)))
+	}
+	if a.Issued || ticks.Empty() || !common(ticks.Last) {
+		return time.Time{}, false
+	}
+	for ticks.First < ticks.Last { // the answer is among them
+		if middle := ticks.First + (ticks.Last-ticks.First)/2; common(middle) {
+			ticks.Last = middle
+		} else {
+			ticks.First = middle + 1
+		}
+	}
+	return a.Layout.TimeOf(ticks.First), true
+}
+
+// By returns the ids of ticks that have begun at some time, or all if they are issued.
+func (s Set) By(at time.Time) Set {
+	if s.Issued {
+		return s
+	}
+	return s.Until(s.Layout.TickAt(at))
+}
