@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/internal/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 

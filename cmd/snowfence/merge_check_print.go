@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/text"
 
 	"snowfence.example/snowfence"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 )
 
 // expected is what a map finds.

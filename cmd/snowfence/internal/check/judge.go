@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // judge takes pairs of places with equal ids, lowest ids first, and puts them into

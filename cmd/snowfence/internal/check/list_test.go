@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // now is the present in these tests.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 const (

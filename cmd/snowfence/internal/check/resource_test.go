@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 func TestWhatFitsIsNotPutAside(t *testing.T) {

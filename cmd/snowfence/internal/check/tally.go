@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 )
 
 const (

@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // Comparable reports whether two sides or more have ids, so that they are sorted.

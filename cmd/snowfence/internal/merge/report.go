@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/text"
 )
 

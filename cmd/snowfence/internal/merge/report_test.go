@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	idsource "snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/cmd/snowfence/internal/merge"
 )
 
