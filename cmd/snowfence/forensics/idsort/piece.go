@@ -47,6 +47,9 @@ func (s *Sorted) pieces(ctx context.Context, from *shelf, pages []page, low, hig
 		}
 		return s.pieces(ctx, from, within, middle+1, high, emit)
 	}
+	if together > 1 {
+		s.piece.items = slices.Grow(s.piece.items[:0], items) // as much as is needed, and no more
+	}
 	for group := range slices.Chunk(within, together) {
 		s.piece.items = s.piece.items[:0]
 		for _, p := range group {

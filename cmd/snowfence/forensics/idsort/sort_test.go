@@ -86,7 +86,7 @@ func TestEveryItemComesInOrderWithItsPlace(t *testing.T) {
 			var want, got []string
 			var all []Item
 			for input := range 1 + r.IntN(3) {
-				in := listed(r.IntN(9000), func(i int) uint64 { return id(r, i) })
+				in := listed(r.IntN(6000), func(i int) uint64 { return id(r, i) })
 				opened, _ := in.Open(t.Context())
 				gap, items := uint64(0), opened.(*list).items
 				for k := range items {
@@ -198,7 +198,6 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 	wrong, dir := errors.New("wrong"), t.TempDir()
 	for part := range 4 {
 		ctx, stop := context.WithCancelCause(t.Context())
-		defer stop(nil)
 		in := listed(50_000, spreadID)
 		opened, _ := in.Open(ctx)
 		cfg := Config{Temp: dir, Sizes: tiny}
@@ -218,6 +217,7 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 		if part == 3 && err == nil {
 			err = cmp.Or(s.Each(ctx, func([]Item) error { return wrong }), s.Close())
 		}
+		stop(nil)
 		if !errors.Is(err, wrong) {
 			t.Errorf("part %d: error is %v", part, err)
 		}

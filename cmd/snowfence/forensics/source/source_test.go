@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// readAll reads what standard input holds, with buffers of a size.
+// readAll reads the content of standard input, with buffers of a size.
 func readAll(t testing.TB, content io.Reader, o Options, size int) (items []Item, skipped uint64, err error) {
 	t.Helper()
 	o.Stdin = content
@@ -22,25 +22,29 @@ func readAll(t testing.TB, content io.Reader, o Options, size int) (items []Item
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}()
+	items, err = drain(t, s, size)
+	skipped, _ = s.Skipped()
+	return items, skipped, err
+}
+
+// drain reads a source to its end, and closes it.
+func drain(t testing.TB, s Source, size int) (items []Item, err error) {
+	t.Helper()
 	buffer := make([]Item, size)
-	for {
-		n, err := s.Read(t.Context(), buffer)
-		items = append(items, buffer[:n]...)
-		switch {
-		case errors.Is(err, io.EOF):
-			skipped, _ = s.Skipped()
-			return items, skipped, nil
-		case err != nil:
-			return items, 0, err
-		case n == 0:
+	for err == nil {
+		var n int
+		n, err = s.Read(t.Context(), buffer)
+		if items = append(items, buffer[:n]...); n == 0 && err == nil {
 			t.Fatal("nothing was read, without an error")
 		}
 	}
+	if closed := s.Close(); closed != nil {
+		t.Errorf("close: %v", closed)
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return items, err
 }
 
 // shown writes items as "id@place".
