@@ -30,9 +30,9 @@ func (e *FullError) Error() string {
 type page struct {
 	data        []byte // nil: in the file
 	from        int64
-	bytes       int
-	items       int
-	chunk       int
+	bytes       int32
+	items       int32
+	chunk       int32
 	first, last uint64 // ids
 }
 
@@ -77,7 +77,7 @@ func (s *shelf) add(items []Item, chunk int) error {
 	var data []byte
 	for part := range slices.Chunk(items, s.Sizes.Page) {
 		data = appendPage(data[:0], part)
-		p := page{bytes: len(data), items: len(part), chunk: chunk, first: uint64(part[0].ID), last: uint64(part[len(part)-1].ID)}
+		p := page{bytes: int32(len(data)), items: int32(len(part)), chunk: int32(chunk), first: uint64(part[0].ID), last: uint64(part[len(part)-1].ID)}
 		if err := s.put(p, data); err != nil {
 			return fmt.Errorf("put ids aside: %w", err)
 		}
@@ -111,17 +111,17 @@ func (s *shelf) put(p page, data []byte) (err error) {
 }
 
 // get adds the items of a page whose ids are from low to high to a chunk.
-func (s *shelf) get(p page, low, high uint64, c *chunk) (err error) {
+func (s *shelf) get(p *page, low, high uint64, c *chunk) (err error) {
 	data := p.data
 	if data == nil {
-		s.buffer = slices.Grow(s.buffer[:0], p.bytes)[:p.bytes]
+		s.buffer = slices.Grow(s.buffer[:0], int(p.bytes))[:p.bytes]
 		data = s.buffer
 		if _, err := s.file.ReadAt(data, p.from); err != nil {
 			return fmt.Errorf("read ids that were put aside: %w", err)
 		}
 	}
 	have := len(c.items)
-	c.items = slices.Grow(c.items, p.items)[:have+p.items]
+	c.items = slices.Grow(c.items, int(p.items))[:have+int(p.items)]
 	items := c.items[have:]
 	if err := readPage(data, items); err != nil {
 		return err
