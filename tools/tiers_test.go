@@ -96,16 +96,16 @@ daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daem
 daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
 # the command line
 cmd/snowfence/internal/clock .
-cmd/snowfence/internal/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress
-cmd/snowfence/internal/idsort ! . cmd/snowfence/internal/idsource internal/text
-cmd/snowfence/forensics/check . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource internal/decode internal/text
+cmd/snowfence/forensics/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress
+cmd/snowfence/forensics/idsort ! . cmd/snowfence/forensics/idsource internal/text
+cmd/snowfence/forensics/check . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource internal/decode internal/text
 cmd/snowfence/internal/page
 cmd/snowfence/internal/plan . cmd/snowfence/internal/page internal/text
 cmd/snowfence/internal/sqlfunc .
 cmd/snowfence/internal/takeover . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
 cmd/snowfence/internal/registers . cmd/snowfence/internal/page cmd/snowfence/internal/plan counter internal/decode internal/roster internal/text
-cmd/snowfence/forensics/merge . cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/takeover daemon/engine internal/roster internal/text store
-cmd/snowfence ! . cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/internal/idsort cmd/snowfence/internal/idsource cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/openstore daemon/token fence internal/decode internal/journal internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
+cmd/snowfence/forensics/merge . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/takeover daemon/engine internal/roster internal/text store
+cmd/snowfence ! . cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/openstore daemon/token fence internal/decode internal/journal internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
 `
 
 // imported is what the go command says of a package.

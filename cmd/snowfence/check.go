@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/internal/text"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/text"
 )

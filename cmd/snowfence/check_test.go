@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/testkit"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/text"

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"

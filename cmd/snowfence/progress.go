@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/text"
 )
 

@@ -1,6 +1,6 @@
 package mutants
 
-const sources = "cmd/snowfence/internal/idsource/"
+const sources = "cmd/snowfence/forensics/idsource/"
 
 // files lists bugs that misread a path or a file of ids.
 var files = []mutant{
@@ -35,49 +35,49 @@ var files = []mutant{
 		test: "TestPathIsExpandedOrRefusedNeverTakenLiterally",
 	},
 	{
-		name: "idsource: a row that is shorter or longer is read",
+		name: "source: a row that is shorter or longer is read",
 		file: sources + "csv.go",
-		old:  "case r.record.columns() != r.width:",
-		new:  "case r.record.columns() > 1<<30:",
+		old:  "case len(record) != t.fields:",
+		new:  "case len(record) > 1<<30:",
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "idsource: a line end of another program hides rows",
+		name: "source: a line end of another program hides rows",
 		file: sources + "csv.go",
-		old:  "case r.record.torn:",
+		old:  "case within(endsLine):",
 		new:  "case false:",
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "idsource: ids behind a comment are left out",
-		file: sources + "text.go",
-		old:  "text[0] == '#' && !endsLine(text)",
+		name: "source: ids behind a comment are left out",
+		file: sources + "file.go",
+		old:  "text[0] == '#' && !bytes.ContainsFunc(text, endsLine)",
 		new:  "text[0] == '#'",
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "idsource: a word is hex",
-		file: sources + "reading.go",
+		name: "source: a word is hex",
+		file: sources + "reader.go",
 		old:  "readings, err := decode.Readings(string(text), r.encoding)",
 		new:  "readings, err := decode.Readings(string(text), r.encoding)\n\tif r.encoding == \"\" {\n\t\treadings, err = decode.Read(string(text))\n\t}",
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "idsource: text is read as ids of 8 bytes",
-		file: sources + "magic.go",
-		old:  "len(head) >= width && isText(head)",
-		new:  "len(head) < width && isText(head)",
+		name: "source: text is read as ids of 8 bytes",
+		file: sources + "unpack.go",
+		old:  "len(head) >= width &&",
+		new:  "len(head) < width &&",
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "idsource: rounded ids are not known",
+		name: "source: rounded ids are not known",
 		file: sources + "rounding.go",
 		old:  "case r.decimal.rounded():",
 		new:  "case false:",
 		test: "TestRoundedIDsAreKnown",
 	},
 	{
-		name: "idsource: ids with a sequence that is always 0 are called rounded",
+		name: "source: ids with a sequence that is always 0 are called rounded",
 		file: sources + "rounding.go",
 		old:  " && l.odd*leastRounded >= l.alike",
 		new:  "",

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 )
 
 const (

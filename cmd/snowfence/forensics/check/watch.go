@@ -1,8 +1,8 @@
 package check
 
 import (
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 )
 
 // maxSightings bounds how many worker ids are watched, over all sources.

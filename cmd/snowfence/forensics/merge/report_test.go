@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
 )
 
 // checked merges sides A, B, …: each has lines of ids, or none, and issuers.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 )
 
 // maxStands is how many of the places of one id are kept to be named.

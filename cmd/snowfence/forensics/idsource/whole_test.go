@@ -60,7 +60,7 @@ func TestWhatIsNotUnderstoodWholeIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), x.message) {
 			t.Errorf("%q: %s, %v, want %q", x.content, shown(items), err, x.message)
 		}
-		if option := new(OptionError); !errors.Is(err, snowfence.ErrInvalidID) && !errors.As(err, &option) && !strings.Contains(x.message, ": ") {
+		if !errors.Is(err, snowfence.ErrInvalidID) && !errors.As(err, new(UsageError)) && !strings.Contains(x.message, ": ") {
 			t.Errorf("%q: %v is no error of ids", x.content, err)
 		}
 	}
@@ -101,32 +101,4 @@ func TestPackedFilesAreReadToTheirEnd(t *testing.T) {
 			}
 		}
 	}
-}
-
-// FuzzEveryLineIsAnIDOrRefused counts what was read against what is there.
-func FuzzEveryLineIsAnIDOrRefused(f *testing.F) {
-	for _, s := range []string{"1\n2\n", "# x\r1\r\n7\n\n", "a\n1e17\n'7\nface\n", "1,2\n3\n\"4\n\",5\n6,\r7\n,\n", "\x1f\x8b\x08", "1\u2028\n2"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, content string) {
-		for _, o := range []Options{{Encoding: "decimal"}, {Encoding: "decimal", Column: "1"}} {
-			o.SkipInvalid, o.Gzip = true, GzipNever
-			items, skipped, err := readAll(t, strings.NewReader(content), o, 7)
-			if err != nil || o.Column != "" && strings.Contains(content, `"`) {
-				continue // it was refused, or its records have several lines
-			}
-			lines := uint64(0)
-			for line := range strings.Lines(strings.TrimPrefix(content, mark)) {
-				line = strings.TrimSpace(strings.TrimSuffix(line, "\n"))
-				comment := o.Column == "" && strings.HasPrefix(line, "#") && len(strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\r\v\f\u0085\u2028\u2029", r) })) == 1
-				if line != "" && !comment {
-					lines++
-				}
-			}
-			if uint64(len(items))+skipped != lines {
-				t.Errorf("%q, %+v: %d ids and %d refused of %d lines", content, o, len(items), skipped, lines)
-			}
-		}
-		_, _, _ = readAll(t, strings.NewReader(content), Options{}, 7)
-	})
 }

@@ -2,46 +2,23 @@ package idsource
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/engine"
 )
 
-// Place is a source as a command line names it, with what is said of it alone.
+// Place is a source as a command line names it, with the options that are for it alone.
 type Place struct {
-	// Name is what [Open] takes. It may have a password.
+	// Name is for [Open]. It may have a password.
 	Name string
-	// Given is what stands behind its #, by [PlaceKeys]; nil if there is nothing.
+	// Given is the text behind its #, by [PlaceKeys]; nil if there is none.
 	Given map[string]string
 }
-
-// PlaceError is returned for a place that can't be read. It has no password.
-type PlaceError struct {
-	// Place is the place as it may be shown, or empty.
-	Place string
-	// Field is at fault, Value is what it is, or empty, and Limit what it must be.
-	Field, Value, Limit string
-}
-
-// Error names the place, the field, the value and the limit.
-func (e *PlaceError) Error() string {
-	text := e.Field
-	if e.Place != "" {
-		text = e.Place + ": " + text
-	}
-	if e.Value != "" {
-		text += " " + strconv.Quote(e.Value)
-	}
-	return text + ": " + e.Limit
-}
-
-// Class is [snowfence.ClassUsage].
-func (*PlaceError) Class() snowfence.Class { return snowfence.ClassUsage }
 
 // PlaceKeys are the keys behind the # of a place, named as the flags are.
 func PlaceKeys() []string {
@@ -58,20 +35,26 @@ func PlaceKeys() []string {
 // The options are key=value with commas between; query comes last and reaches to
 // the end. They begin at a # that a key and an = follow: in a URL at the first, since
 // a statement may have others, and in a path at the last. So each path can be
-// given: what would be taken for options is part of the path when options follow.
+// given: an end that looks like options is part of the path when options follow.
 //
-// A *[PlaceError] is returned for what is empty, and for options that there are not,
-// are empty or are given twice.
+// A [UsageError] is returned for an empty place, and for options that are unknown,
+// empty or given twice.
 func ParsePlace(text string) (Place, error) {
-	if text == "" {
-		return Place{}, &PlaceError{Field: "source", Limit: "is empty: must be a file, - for standard input or the URL of a database"}
+	const limit = ": must be a file, - for standard input or the URL of a database"
+	at := -1
+	for i := range len(text) {
+		key, _, ok := strings.Cut(text[i+1:], "=")
+		if text[i] == '#' && ok && slices.Contains(PlaceKeys(), key) && (at < 0 || !engine.IsDatabase(text)) {
+			at = i
+		}
 	}
-	at := optionsAt(text)
-	if at < 0 {
+	switch {
+	case text == "":
+		return Place{}, UsageError("source: is empty" + limit)
+	case at < 0:
 		return Place{Name: text}, nil
-	}
-	if at == 0 {
-		return Place{}, &PlaceError{Field: "source", Limit: "has no place before the #: must be a file, - for standard input or the URL of a database"}
+	case at == 0:
+		return Place{}, UsageError("source: has no place before the #" + limit)
 	}
 	given, err := parseGiven(Shown(text[:at]), text[at+1:])
 	if err != nil {
@@ -80,47 +63,40 @@ func ParsePlace(text string) (Place, error) {
 	return Place{text[:at], given}, nil
 }
 
-// optionsAt is where the # of the options stands. Minus 1 stands for none.
-func optionsAt(text string) int {
-	found := -1
-	for at := range len(text) {
-		if text[at] != '#' {
-			continue
-		}
-		key, _, ok := strings.Cut(text[at+1:], "=")
-		if !ok || !slices.Contains(PlaceKeys(), key) {
-			continue
-		}
-		if found = at; engine.IsDatabase(text) {
-			break
-		}
-	}
-	return found
-}
-
 // parseGiven reads key=value,…
 func parseGiven(place, text string) (map[string]string, error) {
 	given := map[string]string{}
 	for text != "" {
-		key, rest, ok := strings.Cut(text, "=")
+		key, value, ok := strings.Cut(text, "=")
 		if !ok || !slices.Contains(PlaceKeys(), key) {
-			return nil, &PlaceError{place, "option", key, "must be KEY=VALUE, with a key of " + strings.Join(PlaceKeys(), ", ")}
+			return nil, badOption(place, "", key, "must be KEY=VALUE, with a key of "+strings.Join(PlaceKeys(), ", "))
 		}
-		value := rest
 		text = ""
 		if key != "query" {
-			value, text, _ = strings.Cut(rest, ",")
+			value, text, _ = strings.Cut(value, ",")
 		}
 		if _, twice := given[key]; twice || value == "" {
-			return nil, &PlaceError{place, "option " + key, value, "must be given once and not be empty"}
+			return nil, badOption(place, key, value, "must be given once and not be empty")
 		}
 		given[key] = value
 	}
 	return given, nil
 }
 
+// badOption is an error about an option of a place, and its value if it has one.
+func badOption(place, option, value, limit string) error {
+	text := place + ": option"
+	if option != "" {
+		text += " " + option
+	}
+	if value != "" {
+		text += " " + strconv.Quote(value)
+	}
+	return UsageError(text + ": " + limit)
+}
+
 // Options are the options of the place: the flags, as far as they are for such a
-// source, and over them what is given. A *[PlaceError] is returned for an option that
+// source, and over them the options of its own. A [UsageError] is returned for an option that
 // can't be read or is for another kind of source.
 func (p Place) Options(flags Options) (Options, error) {
 	o, database := flags, engine.IsDatabase(p.Name)
@@ -160,37 +136,39 @@ func (p Place) Options(flags Options) (Options, error) {
 			err = errors.New("is for databases, and this is none")
 		}
 		if err != nil {
-			return o, &PlaceError{Place: Shown(p.Name), Field: "option " + key, Value: value, Limit: err.Error()}
+			return o, badOption(Shown(p.Name), key, value, err.Error())
 		}
 	}
 	return o, nil
 }
 
-// unknownOption is for a name that leads nowhere: the error if what stands behind
-// its last # looks like an option, or nil. Behind that of a URL may stand the end of
-// a password, which has an @ behind it and is not shown.
+// unknownOption is for a name that leads nowhere: the error if the text behind its last #
+// looks like an option, or nil. In a URL the end of a password may stand there. It has an @
+// behind it and is not shown.
 func unknownOption(name, why string) error {
 	at := strings.LastIndexByte(name, '#')
-	if at < 0 {
-		return nil
-	}
 	key, value, ok := strings.Cut(name[at+1:], "=")
-	strange := func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_' }
-	if !ok || key == "" || len(key) > maxKey || strings.ContainsFunc(key, strange) || strings.Contains(value, "@") {
+	strange := func(r rune) bool { return (r|0x20 < 'a' || r|0x20 > 'z') && r != '-' && r != '_' }
+	if at < 0 || !ok || key == "" || len(key) > 32 || strings.ContainsFunc(key, strange) || strings.Contains(value, "@") {
 		return nil
 	}
-	return &PlaceError{Shown(name), "option", key, why + ": must be one of " + strings.Join(PlaceKeys(), ", ")}
+	return badOption(Shown(name), "", key, fmt.Sprintf("%s: must be one of %s", why, strings.Join(PlaceKeys(), ", ")))
 }
 
-// maxKey is the longest word that is taken for a key.
-const maxKey = 32
-
-// Shown is a name without a URL's password, and quoted if it has what a terminal would obey.
+// Shown is a name without a URL's password, and quoted if it has signs that a terminal would obey.
 func Shown(name string) string {
 	if engine.IsDatabase(name) || strings.Contains(name, "://") {
 		name = engine.Redact(name)
 	}
 	return printable(name)
+}
+
+// shownFile is the name of a file or stream in messages.
+func shownFile(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return Shown(name)
 }
 
 // printable quotes a text that has more in it than signs and spaces.

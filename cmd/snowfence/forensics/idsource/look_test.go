@@ -1,8 +1,9 @@
 package idsource
 
 import (
-	"errors"
-	"io"
+	"bytes"
+	"cmp"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,19 +64,15 @@ func TestSmallFileTakesLittleRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
-	if r, ok := s.(*records); !ok || r.Size() > 16*leastBuffer {
-		t.Errorf("a small file begins with a buffer of %d bytes", r.Size())
+	if c, ok := s.(*reader).scanner.(*table); !ok || c.Size() > 16*leastBuffer {
+		t.Errorf("a small file begins with a buffer of %d bytes", c.Size())
 	}
-	sum, items := uint64(0), make([]Item, 1000)
-	for err == nil {
-		var n int
-		n, err = s.Read(t.Context(), items)
-		for _, i := range items[:n] {
-			sum += uint64(i.ID)
-		}
+	items, err := drain(t, s, 1000)
+	sum := uint64(0)
+	for _, i := range items {
+		sum += uint64(i.ID)
 	}
-	if skipped, _ := s.Skipped(); !errors.Is(err, io.EOF) || sum != 1+2+300_000+5 || skipped != 1 {
+	if skipped, _ := s.Skipped(); err != nil || sum != 1+2+300_000+5 || skipped != 1 || s.Done() == 0 {
 		t.Errorf("%v: sum %d, %d skipped", err, sum, skipped)
 	}
 }
@@ -83,4 +80,15 @@ func TestSmallFileTakesLittleRoom(t *testing.T) {
 // expand fills in variables as the program does.
 func expand(environ ...string) func(string) (string, error) {
 	return func(url string) (string, error) { return config.Expand(url, environ) }
+}
+
+func compressed(t testing.TB, content string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(content))
+	if err := cmp.Or(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

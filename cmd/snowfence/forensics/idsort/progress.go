@@ -2,10 +2,10 @@ package idsort
 
 import "sync/atomic"
 
-// Phase is what a sort is doing.
+// Phase is the part of a sort that is running: Reading, then Merging.
 type Phase int32
 
-// The phases, in their order.
+// The phases.
 const (
 	Reading Phase = iota
 	Merging
@@ -16,21 +16,17 @@ type Progress struct {
 	phase, ids, bytes, size, merged atomic.Int64
 }
 
-// Snapshot is what a [Progress] says at a moment.
+// Snapshot is a moment of a [Progress]: ids that were read, and how many of them were
+// handed out; bytes that were read, of a size that is 0 if it is not known.
 type Snapshot struct {
-	Phase Phase
-	// IDs is how many ids were read, and Merged how many of them were handed out.
+	Phase       Phase
 	IDs, Merged uint64
-	// Bytes is how much of Size was read; Size is 0 if it is not known.
 	Bytes, Size int64
 }
 
 // Snapshot returns how far it is now.
 func (p *Progress) Snapshot() Snapshot {
-	return Snapshot{
-		Phase: Phase(p.phase.Load()), IDs: uint64(p.ids.Load()), Merged: uint64(p.merged.Load()),
-		Bytes: p.bytes.Load(), Size: p.size.Load(),
-	}
+	return Snapshot{Phase(p.phase.Load()), uint64(p.ids.Load()), uint64(p.merged.Load()), p.bytes.Load(), p.size.Load()}
 }
 
 // Part is the part of the bytes that was read, from 0 to 1, or 0 if it is not known.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -48,32 +47,27 @@ func packings() []packing {
 	}
 }
 
-// headOf returns the first bytes of a stream, as many as tell the packing. A pipe may give a few bytes and then
-// nothing for long. So it waits only while the bytes that are there can begin a packing.
-func headOf(raw *bufio.Reader) ([]byte, error) {
-	for n := 1; ; n++ {
-		head, err := raw.Peek(n)
-		open := slices.ContainsFunc(packings(), func(p packing) bool { return len(p.magic) > n && strings.HasPrefix(p.magic, string(head)) })
-		if err != nil || !open {
-			return head, err
-		}
-	}
-}
+// leastText is how many bytes are looked at, as far as they are there, to tell a packing, and
+// text from ids of 8 bytes each.
+const leastText = 256
 
 // unpacked returns what a stream holds, by its first bytes.
 func unpacked(raw *bufio.Reader, o Options) (io.Reader, error) {
 	if o.Gzip == GzipNever {
 		return raw, nil
 	}
-	head, err := headOf(raw)
+	head, err := raw.Peek(leastText)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	refused := func(reason string, args ...any) error {
+		return bytesError(fmt.Sprintf(reason, args...) + "; --gzip never takes the bytes as they are")
 	}
 	for _, p := range packings() {
 		switch {
 		case !bytes.HasPrefix(head, []byte(p.magic)):
 		case p.unpack == nil:
-			return nil, bytesError(fmt.Sprintf("it looks like %s, which is not read here: '%s | snowfence check -'; --gzip never takes the bytes as they are", p.name, p.command))
+			return nil, refused("it looks like %s, which is not read here: '%s | snowfence check -'", p.name, p.command)
 		case o.Gzip != GzipAlways || p.name == "gzip":
 			r, err := p.unpack(raw)
 			if err != nil {
@@ -82,34 +76,24 @@ func unpacked(raw *bufio.Reader, o Options) (io.Reader, error) {
 			return packed{r, p.name}, nil
 		}
 	}
-	if o.Gzip == GzipAlways {
+	other := func(r rune) bool { return (r < ' ' || r > '~') && !strings.ContainsRune("\t\r\n", r) }
+	switch {
+	case o.Gzip == GzipAlways:
 		return nil, errors.New("gzip: it is not compressed: must begin with 1f 8b 08")
-	}
-	if head, _ := raw.Peek(min(leastText, raw.Buffered())); (o.Format == Binary || o.Format == BinaryLittle) && len(head) >= width && isText(head) {
-		return nil, bytesError("it looks like text, and --format " + string(o.Format) + " would take each 8 bytes of it for an id: leave that out; --gzip never takes the bytes as they are")
+	case (o.Format == Binary || o.Format == BinaryLittle) && len(head) >= width && !bytes.ContainsFunc(bytes.TrimPrefix(head, []byte(mark)), other):
+		return nil, refused("it looks like text, and --format %s would take each 8 bytes of it for an id: leave that out", o.Format)
 	}
 	return raw, nil
 }
 
-// leastText is how many bytes are looked at to tell text from ids of 8 bytes each, as far as they are there.
-const leastText = 256
-
-// isText reports whether there is nothing but signs of ASCII and line ends.
-func isText(head []byte) bool {
-	return !bytes.ContainsFunc(bytes.TrimPrefix(head, []byte(mark)), func(r rune) bool {
-		return (r < ' ' || r > '~') && !strings.ContainsRune("\t\r\n", r)
-	})
-}
-
-// bytesError is returned for a stream that has no ids as it is.
+// bytesError is an error of ids about a stream that has none as it is.
 type bytesError string
 
 func (e bytesError) Error() string { return string(e) }
 
-// Unwrap makes it an error of ids.
 func (bytesError) Unwrap() error { return snowfence.ErrInvalidID }
 
-// packed reads what is packed.
+// packed reads a packed stream.
 type packed struct {
 	io.Reader
 	name string

@@ -5,7 +5,6 @@ package idsource
 import (
 	"context"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 
@@ -50,22 +49,8 @@ func columnOf(t *testing.T, url string, o Options) (items []Item, name string, e
 	if err != nil {
 		return nil, "", err
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	}()
-	buffer := make([]Item, 100)
-	for {
-		n, err := s.Read(t.Context(), buffer)
-		items = append(items, buffer[:n]...)
-		if errors.Is(err, io.EOF) {
-			return items, s.Name(), nil
-		}
-		if err != nil {
-			return items, s.Name(), err
-		}
-	}
+	items, err = drain(t, s, 100)
+	return items, s.Name(), err
 }
 
 func TestSQLColumnsAreRead(t *testing.T) {
@@ -124,23 +109,26 @@ func TestSQLColumnsAreRead(t *testing.T) {
 func TestSQLThatIsWrongIsRefused(t *testing.T) {
 	eachSQL(t, func(t *testing.T, scheme, url string, do func(...string)) {
 		do("CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (1)")
-		var option *OptionError
+
+		usage := func(err error) bool { return errors.As(err, new(UsageError)) }
+		server := func(err error) bool { return errors.Is(err, ErrNoServer) }
+		badURL := func(err error) bool { return errors.As(err, new(*engine.URLError)) }
 		for _, x := range []struct {
 			url     string
 			options Options
 			want    string
 			is      func(error) bool
 		}{
-			{url, Options{}, "needs --table and --column, or --query", func(err error) bool { return errors.As(err, &option) }},
-			{url, Options{Table: "orders"}, "must say which column", func(err error) bool { return errors.As(err, &option) }},
-			{url, Options{Table: "orders", Column: "id", Query: "SELECT 1"}, "must not be given with --table", func(err error) bool { return errors.As(err, &option) }},
-			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", func(err error) bool { return errors.As(err, &option) }},
-			{url, Options{Table: "none", Column: "id"}, "query:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{url, Options{Query: "DELETE FROM orders"}, "read", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
-			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
-			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", func(err error) bool { return errors.Is(err, ErrNoServer) }},
-			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", func(err error) bool { var u *engine.URLError; return errors.As(err, &u) }},
+			{url, Options{}, "needs --table and --column, or --query", usage},
+			{url, Options{Table: "orders"}, "must say which column", usage},
+			{url, Options{Table: "orders", Column: "id", Query: "SELECT 1"}, "must not be given with --table", usage},
+			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", usage},
+			{url, Options{Table: "none", Column: "id"}, "query:", server},
+			{url, Options{Query: "DELETE FROM orders"}, "read", server},
+			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", badURL},
+			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", badURL},
+			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", server},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", badURL},
 		} {
 			_, _, err := columnOf(t, x.url, x.options)
 			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {

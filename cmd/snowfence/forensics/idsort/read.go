@@ -1,0 +1,112 @@
+package idsort
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+// batch is how many items are asked of a source at a time.
+const batch = 1 << 13
+
+// reading is the part of a sort in which ids come in. Goroutines sort the full chunks.
+type reading struct {
+	*Sorted
+	open *chunk // that is filled
+	free chan *chunk
+	busy sync.WaitGroup
+	stop context.CancelCauseFunc
+}
+
+// read reads the inputs into pages.
+func (s *Sorted) read(ctx context.Context, inputs []Input) (err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := &reading{Sorted: s, open: &chunk{}, free: make(chan *chunk, s.Sizes.Workers), stop: stop}
+	for range s.Sizes.Workers {
+		r.free <- &chunk{} // its room is made when it is needed
+	}
+	size, known := int64(0), true
+	for _, in := range inputs {
+		size, known = size+in.Size, known && in.Size > 0
+	}
+	if known {
+		s.Progress.size.Store(size)
+	}
+	for n := 0; n < len(inputs) && err == nil; n++ {
+		err = r.input(ctx, n, inputs[n])
+	}
+	r.put()
+	r.busy.Wait()
+	slices.SortStableFunc(s.shelf.pages, func(a, b page) int { return cmp.Compare(a.chunk, b.chunk) })
+	if cause := context.Cause(ctx); cause != nil {
+		return cause // of a goroutine, or of the caller
+	}
+	return err
+}
+
+// input reads one input.
+func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
+	src, err := in.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := src.Close(); err == nil && closed != nil {
+			err = fmt.Errorf("close %s: %w", src.Name(), closed)
+		}
+	}()
+	base, done := uint64(0), r.Progress.bytes.Load()
+	if number > 0 {
+		base = r.tops[number-1]
+	}
+	r.tops = append(r.tops, base)
+	for {
+		c := r.open
+		if c.items == nil {
+			c.items = make([]Item, 0, r.Sizes.Chunk)
+		}
+		have := len(c.items)
+		got, err := src.Read(ctx, c.items[have:min(have+batch, cap(c.items))])
+		c.items = c.items[:have+got]
+		items := c.items[have:]
+		for i := range items {
+			items[i].At += base
+			r.tops[number] = items[i].At
+		}
+		if r.See != nil {
+			r.See(number, items)
+		}
+		r.Progress.ids.Add(int64(got))
+		r.Progress.bytes.Store(done + src.Done())
+		if len(c.items) == cap(c.items) {
+			r.put()
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// put lets the open chunk be sorted and kept, and opens another.
+func (r *reading) put() {
+	c, number := r.open, r.chunks
+	r.chunks++
+	r.busy.Go(func() {
+		if err := r.shelf.add(c.sort(), number); err != nil {
+			r.stop(err)
+		}
+		c.items = c.items[:0]
+		r.free <- c
+	})
+	r.open = <-r.free
+}

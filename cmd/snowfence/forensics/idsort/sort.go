@@ -1,0 +1,136 @@
+package idsort
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sort"
+
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/internal/text"
+)
+
+// Item is an id and its position, as [Sorted.Stand] takes it.
+type Item = idsource.Item
+
+// Input is a source to read. Open is called when the inputs before it have been read.
+// Size is in bytes, or 0 if it is not known.
+type Input struct {
+	Open func(ctx context.Context) (idsource.Source, error)
+	Size int64
+}
+
+// The limits of [Config.Memory], in bytes.
+const (
+	// DefaultMemory is used for zero.
+	DefaultMemory = 1 << 30
+	// LeastMemory is the need of the program itself, and a little more.
+	LeastMemory = 64 << 20
+	// OwnHeap is the part of [Heap] that a sort leaves to the rest of the program.
+	OwnHeap = 20 << 20
+	mapped  = 24 << 20 // the program's file, which does not count as Go's memory
+)
+
+// Heap is Go's part of a process's memory, for [debug.SetMemoryLimit], in bytes.
+func Heap(memory int64) int64 { return memory - mapped }
+
+// Config says how ids are sorted.
+type Config struct {
+	// Memory bounds the whole process in bytes, to at least LeastMemory. Zero means DefaultMemory.
+	Memory int64
+	// Temp is the folder for pages that do not fit. Empty means the system's.
+	Temp string
+	// See is called with all items of an input, counted from 0, in the order of
+	// reading, and at least once an input. Nil means no call.
+	See func(input int, items []Item)
+	// Progress is kept up to date. Nil means no progress is kept.
+	Progress *Progress
+	// Sizes replace the sizes that follow from Memory, for tests. Zero means none.
+	Sizes Sizes
+
+	create func(dir string) (scratch, error) // of the file for pages
+}
+
+// Sizes say how large the parts of a sort are.
+type Sizes struct {
+	Chunk   int   // items that are sorted at a time while ids are read
+	Page    int   // items of a page
+	Workers int   // goroutines that sort chunks
+	Room    int64 // bytes of pages that are kept in memory
+	Fan     int   // chunks whose pages are merged at a time; a piece has at most 2 pages of each
+}
+
+const (
+	itemBytes = 16
+	// mostChunk is the most items of a chunk: more would not fit the processor's memory.
+	mostChunk = 1 << 18
+)
+
+// sizesOf divides the memory: half to the pages that are kept, three eighths to the
+// items that are being sorted and their spare room, and the rest to sources and Go itself.
+func sizesOf(memory int64, processors int) Sizes {
+	memory -= mapped + OwnHeap
+	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
+	sorted := int(memory * 3 / 8 / (2 * itemBytes))
+	s.Chunk = min(mostChunk, sorted/(s.Workers+1)) // one is read while each worker sorts one
+	s.Page = s.Chunk / 128
+	s.Fan = sorted / (2 * s.Page)
+	return s
+}
+
+// Sorted is the ids of several inputs in rising order. It is for one goroutine.
+type Sorted struct {
+	Config
+	tops    []uint64 // the highest position of each input
+	shelf   *shelf   // all pages
+	chunks  int
+	spilled uint64 // bytes, by shelves before
+	piece   chunk  // that is handed out
+}
+
+// Sort reads the inputs, one after the other, and sorts their ids. It returns a
+// *[FullError] when there is no room, a source's error, or the cause of the context's
+// end. The caller closes the result.
+func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
+	cfg.Memory = cmp.Or(cfg.Memory, DefaultMemory)
+	if cfg.Memory < LeastMemory {
+		return nil, fmt.Errorf("memory is %s: must be at least %s", text.Bytes(uint64(max(0, cfg.Memory))), text.Bytes(LeastMemory))
+	}
+	cfg.Sizes = cmp.Or(cfg.Sizes, sizesOf(cfg.Memory, runtime.GOMAXPROCS(0)))
+	cfg.Temp = cmp.Or(cfg.Temp, os.TempDir())
+	cfg.Progress = cmp.Or(cfg.Progress, &Progress{})
+	if cfg.create == nil {
+		cfg.create = createFile
+	}
+	s := &Sorted{Config: cfg, shelf: &shelf{Config: cfg, room: cfg.Sizes.Room}}
+	err := s.read(ctx, inputs)
+	if err == nil {
+		debug.FreeOSMemory() // the chunks are garbage now; the pieces need their room
+		cfg.Progress.phase.Store(int64(Merging))
+		err = s.reduce(ctx)
+	}
+	if err != nil {
+		_ = s.Close() // the first error is the one to report
+		return nil, err
+	}
+	return s, nil
+}
+
+// Stand turns a position into the input, counted from 0, and the place in it that
+// [idsource.Source.Place] takes. It may be called once everything has been read.
+func (s *Sorted) Stand(at uint64) (input int, in uint64) {
+	input = sort.Search(len(s.tops), func(i int) bool { return s.tops[i] >= at })
+	if input > 0 {
+		at -= s.tops[input-1]
+	}
+	return input, at
+}
+
+// Spilled is how many bytes were put aside on the disk.
+func (s *Sorted) Spilled() uint64 { return s.spilled + s.shelf.written }
+
+// Close drops all pages that were put aside.
+func (s *Sorted) Close() error { return s.shelf.close() }
