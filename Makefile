@@ -160,7 +160,7 @@ model: ## search every schedule of the lease protocol in a small world, and catc
 
 .PHONY: crash
 crash: ## four processes on one file store, killed and restarted, one with its clock set back
-	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestCrashes' -count=1 -v .
+	@cd cmd/snowfence && $(GO) test -run '^TestCrashes' -count=1 -timeout 20m -v . -crash.rounds 20 -crash.ids 20000000
 
 .PHONY: client
 client: ## ten million ids by the Go client, by each of its ways, while its servers are killed; some minutes

@@ -3,102 +3,12 @@ package main
 import (
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/internal/testkit"
 )
-
-// TestSQLColumnIsCheckedWithFiles checks a column of a real server together with
-// a file.
-func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
-	for _, scheme := range []string{"postgres", "mysql"} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			address, db := testkit.SQL(t, scheme)
-			for _, s := range []string{"CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (11), (12), (13), (12)"} {
-				if _, err := db.ExecContext(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-			}
-			file := filepath.Join(t.TempDir(), "ids")
-			if err := os.WriteFile(file, []byte("13\n14\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			p, stdout, stderr := inTest(t)
-			p.environ = append(p.environ, "SECRET="+testkit.SQLPassword)
-			database := strings.Replace(address, ":"+testkit.SQLPassword+"@", ":${SECRET}@", 1)
-			code := p.run(t.Context(), "check", "--format", "text", "--table", "orders", "--column", "id", database, file)
-			said := stdout.String() + stderr.String()
-			for _, want := range []string{"2 duplicates: 6 ids, 4 distinct", "orders.id, row 2\n", "orders.id, row 4\n", "orders.id, row 3\n", file + ", line 1\n"} {
-				if !strings.Contains(said, want) {
-					t.Errorf("%q is not in %s", want, said)
-				}
-			}
-			if code != exitFailure || strings.Contains(said, testkit.SQLPassword) || strings.Contains(said, "fence%2F") {
-				t.Errorf("exit code %d: %s", code, said)
-			}
-			stdout.Reset()
-			if code := p.run(t.Context(), "check", "--table", "none", "--column", "id", database); code != exitUnavailable || stdout.String() != "" {
-				t.Errorf("a table that is missing: exit code %d: %s", code, stdout)
-			}
-		})
-	}
-}
-
-// TestSQLColumnsOfTwoTablesAreCheckedTogether names a column for each, and one by a
-// statement.
-func TestSQLColumnsOfTwoTablesAreCheckedTogether(t *testing.T) {
-	for _, scheme := range []string{"postgres", "mysql"} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			address, db := testkit.SQL(t, scheme)
-			for _, s := range []string{
-				"CREATE TABLE orders_now (id BIGINT)", "INSERT INTO orders_now VALUES (21), (22)",
-				"CREATE TABLE orders_old (number VARCHAR(20), id BIGINT)", "INSERT INTO orders_old VALUES ('22', 1), ('0x17', 21)",
-			} {
-				if _, err := db.ExecContext(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-			}
-			p, stdout, stderr := inTest(t)
-			p.stdin = strings.NewReader("name;order\na;23\n")
-			code := p.run(t.Context(), "check", "--column", "id", "--table", "orders_now", address, address+"#table=orders_old,column=number", "-#column=order,separator=;",
-				address+"#query=select id from orders_old where id > 20")
-			said := stdout.String() + stderr.String()
-			for _, want := range []string{
-				"3 duplicates: 6 ids, 3 distinct", "orders_now.id, row 1\n", "orders_now.id, row 2\n", "orders_old.number, row 1\n",
-				"orders_old.number, row 2\n    standard input, line 2\n",
-			} {
-				if !strings.Contains(said, want) {
-					t.Errorf("%q is not in %s", want, said)
-				}
-			}
-			if code != exitFailure || strings.Contains(said, testkit.SQLPassword) {
-				t.Errorf("exit code %d: %s", code, said)
-			}
-			stdout.Reset()
-			stderr.Reset()
-			// A --format is that of the others for a table that is named apart.
-			p.stdin = strings.NewReader("\x00\x00\x00\x00\x00\x00\x00\x16")
-			code = p.run(t.Context(), "check", "--format", "binary", "-", address+"#table=orders_old,column=number")
-			if code != exitFailure || !strings.HasPrefix(stdout.String(), "1 duplicate: 3 ids, 2 distinct;") {
-				t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-			}
-			stdout.Reset()
-			stderr.Reset()
-			if code := p.run(t.Context(), "check", address+"#table=orders_now,colum=id"); code != exitUsage || !strings.Contains(stderr.String(), `option "colum": must be KEY=VALUE, with a key of column, encoding`) {
-				t.Errorf("an option that is none: exit code %d: %s", code, stderr)
-			}
-			if strings.Contains(stderr.String(), testkit.SQLPassword) {
-				t.Errorf("a password is shown: %s", stderr)
-			}
-		})
-	}
-}
 
 // TestNamesOfFilesDoNotReachTheTerminalRaw has a file whose name colours a terminal.
 func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	crashRounds = flag.Int("crash.rounds", 20, "rounds of kill -9 and restart in the crash test")
-	crashIDs    = flag.Int("crash.ids", 20_000_000, "ids that the crash test collects at the least, of all its processes together")
+	crashRounds = flag.Int("crash.rounds", 4, "rounds of kill -9 and restart in the crash test")
+	crashIDs    = flag.Int("crash.ids", 1_000_000, "ids that the crash test collects at the least, of all its processes together")
 )
 
 const programPath = "snowfence.example/snowfence/cmd/snowfence"

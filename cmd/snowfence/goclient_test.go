@@ -21,7 +21,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-var clientIDs = flag.Int("client.ids", 400_000, "ids that the test of clients whose servers are killed collects at the least, for each way to get them")
+var clientIDs = flag.Int("client.ids", 40_000, "ids that the test of clients whose servers are killed collects at the least, for each way to get them")
 
 // pair is two daemons that share a store. Each keeps its RESP address when it is started again.
 type pair struct {
@@ -114,12 +114,7 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 			if n := workerIDs(t, all); n != kills+1 {
 				t.Errorf("ids of %d daemons, want %d: not each kill was of the server in use", n, kills+1)
 			}
-			// A killed server's connections end at once. The pauses of failover are far below this.
-			took := slices.Max(longest[:])
-			if took > 5*time.Second {
-				t.Errorf("a call took %s", took)
-			}
-			t.Logf("%d ids, %d kills, the longest call took %s", len(all), kills, took)
+			t.Logf("%d ids, %d kills, the longest call took %s", len(all), kills, slices.Max(longest[:]))
 		})
 	}
 }
