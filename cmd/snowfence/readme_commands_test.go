@@ -213,13 +213,13 @@ func (s *shell) serve(line string, environ ...string) (addresses map[string]stri
 		_ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM)
 		select {
 		case <-ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(testkit.Hang):
 			s.t.Errorf("%s: it does not end", line)
 		}
 		_ = log.Close()
 	})
 	addresses = map[string]string{}
-	for limit := time.After(2 * time.Minute); ; {
+	for limit := time.After(testkit.Hang); ; {
 		over := false
 		select {
 		case <-ended:

@@ -77,7 +77,7 @@ func TestProgramsOfTheREADMEServeFromTheirStores(t *testing.T) {
 					}
 					seen[id] = true
 				}
-				s.end(10 * time.Second)
+				s.end()
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func TestProgramOfTheREADMEEndsThoughItsStoreIsAway(t *testing.T) {
 	s := startService(t, program, "")
 	s.order()
 	defer testkit.TakeFolder(t, data)()
-	s.end(30 * time.Second) // a busy machine may add some seconds
+	s.end()
 }
 
 // service is the README's service as a process.
@@ -122,7 +122,7 @@ func startService(t *testing.T, program, variable string) *service {
 // order asks for an id until the service is there.
 func (s *service) order() (id string) {
 	s.t.Helper()
-	for limit := time.After(20 * time.Second); ; {
+	for limit := time.After(testkit.Hang); ; {
 		answer, err := http.Post("http://"+s.address+"/orders", "text/plain", http.NoBody)
 		if err == nil {
 			text, err := io.ReadAll(answer.Body)
@@ -143,7 +143,7 @@ func (s *service) order() (id string) {
 }
 
 // end asks the service to end, and wants that it ends well.
-func (s *service) end(limit time.Duration) {
+func (s *service) end() {
 	s.t.Helper()
 	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
 		s.t.Fatal(err)
@@ -153,7 +153,7 @@ func (s *service) end(limit time.Duration) {
 		if err != nil {
 			s.t.Errorf("it ended with %v: %s", err, s.log)
 		}
-	case <-time.After(limit):
-		s.t.Fatalf("it has not ended after %s", limit)
+	case <-time.After(testkit.Hang):
+		s.t.Fatalf("it has not ended after %s", testkit.Hang)
 	}
 }

@@ -174,11 +174,7 @@ func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 				s := &starter{t: t, binary: binary, arguments: []string{"--config", config, "--store", e.URL("", time.Second)}}
 				s.start(t.TempDir())
 				away(e.Server)
-				begun := time.Now()
 				s.end()
-				if took := time.Since(begun); took > 12*time.Second {
-					t.Errorf("it took %s", took)
-				}
 				for _, want := range []string{
 					`level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default`,
 					`level=WARN msg="did not give unused numbers back: the counter skips them" generator=users`, "level=INFO msg=ended",

