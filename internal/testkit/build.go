@@ -46,7 +46,7 @@ func build(importPath, tags string) (path string, err error) {
 		return "", err
 	}
 	path = filepath.Join(folder, strings.Trim(filepath.Base(importPath)+"-"+tags, "-"))
-	if out, err := exec.Command("go", "build", "-tags", tags, "-o", path, importPath).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-w", "-tags", tags, "-o", path, importPath).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return path, nil
