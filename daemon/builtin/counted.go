@@ -50,7 +50,7 @@ func daily(p *place) (settings, check, open) {
 		own := own
 		own.Config = p.Config
 		d, err := counter.OpenDaily(ctx, own)
-		return minter{kind.Text, dates(d), d.Close, countedCaps(d.Status, "today")}, err
+		return &minter{kind.Text, dates(d), d.Close, countedCaps(d.Status, "today")}, err
 	}
 }
 
@@ -72,8 +72,8 @@ func counted(p *place, c interface {
 	Fill(ctx context.Context, ids []snowfence.ID) error
 	Close(ctx context.Context) error
 	Status() counter.Status
-}) minter {
-	return minter{
+}) *minter {
+	return &minter{
 		form:  kind.Number,
 		mint:  numbers(c.Fill),
 		close: func(ctx context.Context) error { return errors.Join(c.Close(ctx), p.close()) },
@@ -107,7 +107,7 @@ func left(s counter.Status, date string) error {
 }
 
 // segmented returns the minter of a counter that also gives whole segments, as a server of tinyid does.
-func segmented(p *place, s *counter.Segments, step func() int64) minter {
+func segmented(p *place, s *counter.Segments, step func() int64) *minter {
 	m := counted(p, s)
 	m.caps.Segments = segments{s, step}
 	return m

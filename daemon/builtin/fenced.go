@@ -45,8 +45,8 @@ func fenced(*place) (settings, check, open) {
 }
 
 // minterOf returns the minter of a holder's ids: numbers, UUIDs, or wide ids with a text of their own.
-func minterOf(h *fence.Holder, p *place) minter {
-	m := minter{form: kind.Number, mint: numbers(h.Fill), caps: kind.Caps{
+func minterOf(h *fence.Holder, p *place) *minter {
+	m := &minter{form: kind.Number, mint: numbers(h.Fill), caps: kind.Caps{
 		Lease: func() kind.Lease { return leaseOf(h.Status()) },
 		Check: func() error { return usable(h.Status()) },
 		Ready: func() error { return lasting(h.Status()) },

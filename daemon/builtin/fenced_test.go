@@ -18,7 +18,7 @@ import (
 
 // hold opens a minter of fenced ids, which the test closes at its end. Its
 // epoch lies before the instant at which synctest's clocks begin.
-func hold(t testing.TB, s store.Store, window time.Duration) minter {
+func hold(t testing.TB, s store.Store, window time.Duration) *minter {
 	t.Helper()
 	layout := snowfence.DefaultLayout()
 	layout.Epoch = time.Date(1999, time.January, 1, 0, 0, 0, 0, time.UTC)

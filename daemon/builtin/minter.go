@@ -19,10 +19,10 @@ type minter struct {
 type mint func(ctx context.Context, n int, into *kind.Batch) error
 
 // Form implements [kind.Minter].
-func (m minter) Form() kind.Form { return m.form }
+func (m *minter) Form() kind.Form { return m.form }
 
 // Mint implements [kind.Minter].
-func (m minter) Mint(ctx context.Context, n int, into *kind.Batch) error {
+func (m *minter) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	had := into.Len()
 	err := m.mint(ctx, n, into)
 	if err != nil {
@@ -32,10 +32,10 @@ func (m minter) Mint(ctx context.Context, n int, into *kind.Batch) error {
 }
 
 // Caps implements [kind.Capable].
-func (m minter) Caps() kind.Caps { return m.caps }
+func (m *minter) Caps() kind.Caps { return m.caps }
 
 // Close implements [kind.Closer].
-func (m minter) Close(ctx context.Context) error {
+func (m *minter) Close(ctx context.Context) error {
 	if m.close == nil {
 		return nil
 	}

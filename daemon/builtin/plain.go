@@ -20,8 +20,8 @@ import (
 
 // plain returns the minter of ids that need no store, from what adds one while it holds the lock. No fence keeps those of
 // two processes apart, but random bits. While the clock is behind the latest id, new ones have the time of that one.
-func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) minter {
-	return minter{form: form, mint: func(_ context.Context, n int, into *kind.Batch) (err error) {
+func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) *minter {
+	return &minter{form: form, mint: func(_ context.Context, n int, into *kind.Batch) (err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		for i := 0; i < n && err == nil; i++ {
@@ -66,7 +66,7 @@ func ulids(*place) (settings, check, open) {
 	}
 }
 
-func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) minter {
+func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) *minter {
 	var last ulid.ULID
 	return plain(kind.Text, new(sync.Mutex), func(into *kind.Batch) error {
 		ms := max(last.Time(), ulid.Timestamp(clock.Wall()))

@@ -77,7 +77,7 @@ type stepped interface {
 }
 
 // foreign returns the minter of segments that another system's table counts.
-func foreign(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (minter, error) {
+func foreign(ctx context.Context, p *place, s stepped, own counter.SegmentsConfig) (*minter, error) {
 	own.Config, own.Step = p.Config, s.Step()
 	segments, err := counter.NewSegments(ctx, p.source(s), own)
 	return segmented(p, segments, s.Step), err
@@ -147,7 +147,7 @@ func redisDated(p *place) (settings, check, open) {
 	}
 }
 
-func ticketsOf(p *place, s counter.Source) minter {
+func ticketsOf(p *place, s counter.Source) *minter {
 	return counted(p, counter.NewTickets(p.source(s), p.Config))
 }
 

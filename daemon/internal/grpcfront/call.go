@@ -29,37 +29,63 @@ const (
 	refusedTime = 50 * time.Millisecond
 )
 
-// opening is a call whose first message is awaited.
+// opening is a call whose first message is awaited, and its context. When the message did not come in time, the call
+// ends as by a deadline: its client has not cancelled it.
 type opening struct {
-	client  front.Client
-	err     error
-	conn    *conn
-	began   func() // stops the clock: the first message is there
-	release func() // gives back what the call has taken, once
+	context.Context                 //nolint:containedctx // it is a context
+	waiting         context.Context //nolint:containedctx // it ends with the time for the first message
+	end             func()          // of the time
+	stop            func() bool     // the clock: the call goes on when the time ends
+
+	client   front.Client
+	err      error
+	conn     *conn
+	memory   *budget.Budget
+	bytes    int  // that the call has taken from the memory
+	stranger bool // the call counts among those of strangers
+	released atomic.Bool
 }
 
 type openingKey struct{}
 
-// timed is the context of a call. When the first message did not come in time, it ends as by a deadline: its
-// client has not cancelled the call.
-type timed struct {
-	context.Context                 //nolint:containedctx // it is a context
-	waiting         context.Context //nolint:containedctx // it ends with the time for the first message
+// Value returns the opening itself, too.
+func (o *opening) Value(key any) any {
+	if key == (openingKey{}) {
+		return o
+	}
+	return o.Context.Value(key)
 }
 
-func (t timed) Err() error {
-	err := t.Context.Err()
-	if err != nil && errors.Is(t.waiting.Err(), context.DeadlineExceeded) {
+func (o *opening) Err() error {
+	err := o.Context.Err()
+	if err != nil && errors.Is(o.waiting.Err(), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
 	return err
+}
+
+// began says that the first message is there.
+func (o *opening) began() {
+	o.stop()
+	o.end()
+}
+
+// release gives back what the call has taken, once.
+func (o *opening) release() {
+	if o.released.Swap(true) {
+		return
+	}
+	o.memory.Give(o.bytes)
+	if o.stranger {
+		o.conn.strangers.Add(-1)
+	}
 }
 
 // open looks at the token of a call before gRPC waits for its first message, and gives the message a time:
 // until it comes, the call keeps memory. Open refuses nothing itself. gRPC would keep the timer of a refused
 // call until the deadline that its client has chosen.
 func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, error) {
-	o, limit := &opening{}, s.config.Limits.ReadTimeout
+	o, limit := &opening{memory: s.config.Memory}, s.config.Limits.ReadTimeout
 	if p, ok := peer.FromContext(ctx); ok {
 		conn, remote := of(p.Addr)
 		complete(remote)
@@ -80,17 +106,14 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	if err := s.admit(o, call, stranger); err != nil {
 		o.err, limit = err, refusedTime
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	waiting, end := context.WithTimeout(ctx, limit)
-	stop := context.AfterFunc(waiting, func() {
+	var cancel func()
+	o.Context, cancel = context.WithCancel(ctx)
+	o.waiting, o.end = context.WithTimeout(o.Context, limit)
+	o.stop = context.AfterFunc(o.waiting, func() {
 		cancel()
 		o.release()
 	})
-	o.began = func() {
-		stop()
-		end()
-	}
-	return timed{context.WithValue(ctx, openingKey{}, o), waiting}, nil
+	return o, nil
 }
 
 // admit takes the memory of a call, and its place among those of strangers. It returns a [*front.Problem] if
@@ -103,7 +126,6 @@ func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 			bytes += 2 * len(value)
 		}
 	}
-	o.release = func() {}
 	if stranger = stranger && o.conn != nil; stranger && o.conn.strangers.Add(1) > maxOfStrangers {
 		o.conn.strangers.Add(-1)
 		return overloaded("more calls without a valid token wait for their message on this connection than it may have")
@@ -114,16 +136,7 @@ func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 		}
 		return overloaded(budget.ErrSpent.Error())
 	}
-	var released atomic.Bool
-	o.release = func() {
-		if released.Swap(true) {
-			return
-		}
-		s.config.Memory.Give(bytes)
-		if stranger {
-			o.conn.strangers.Add(-1)
-		}
-	}
+	o.bytes, o.stranger = bytes, stranger
 	return nil
 }
 
@@ -222,16 +235,16 @@ func openingOf(ctx context.Context) *opening {
 // awaited is a stream whose first message stops the clock, and whose answers are counted.
 type awaited struct {
 	grpc.ServerStream
-	*opening
+	of *opening
 }
 
 func (a awaited) RecvMsg(m any) error {
 	err := a.ServerStream.RecvMsg(m)
-	a.began()
+	a.of.began()
 	return err
 }
 
 func (a awaited) SendMsg(m any) error {
 	message, _ := m.(proto.Message) // all of them are
-	return a.ServerStream.SendMsg(outgoing{message, a.conn, true})
+	return a.ServerStream.SendMsg(outgoing{message, a.of.conn, true})
 }

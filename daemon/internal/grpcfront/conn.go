@@ -43,7 +43,9 @@ type conn struct {
 	mu     sync.Mutex // guards what follows
 	unread int        // answers that gRPC has not written, but for those of streams
 	bytes  int        // that all take
+	since  time.Time  // from when on the client has time to read the next of them
 	late   *time.Timer
+	runs   bool // late does, to look whether the time is over
 	closed bool
 }
 
@@ -89,10 +91,28 @@ func (c *conn) owe(bytes int, paused bool) {
 	if c.unread++; c.unread > 1 {
 		return
 	}
-	if c.late == nil {
-		c.late = afterwards(c.patience, func() { _ = c.Close() })
-	} else {
+	c.since = now()
+	switch {
+	case c.runs: // for an answer before, since to set a timer costs more than to look
+	case c.late == nil:
+		c.late = afterwards(c.patience, c.look)
+	default:
 		c.late.Reset(c.patience)
+	}
+	c.runs = true
+}
+
+// look closes the connection if the client has had its time to read an answer.
+func (c *conn) look() {
+	c.mu.Lock()
+	left := c.patience - now().Sub(c.since)
+	if c.runs = c.unread > 0 && left > 0 && !c.closed; c.runs {
+		c.late.Reset(left)
+	}
+	over := c.unread > 0 && left <= 0
+	c.mu.Unlock()
+	if over {
+		_ = c.Close()
 	}
 }
 
@@ -108,10 +128,8 @@ func (c *conn) paid(bytes int, paused bool) {
 	if paused {
 		return
 	}
-	if c.unread--; c.unread == 0 {
-		c.late.Stop()
-	} else {
-		c.late.Reset(c.patience)
+	if c.unread--; c.unread > 0 {
+		c.since = now()
 	}
 }
 

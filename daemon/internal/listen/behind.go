@@ -18,8 +18,8 @@ import (
 type Behind struct {
 	*conn
 	memory   *budget.Budget
-	patience time.Duration // for a client that reads nothing
-	raw      syscall.RawConn
+	patience time.Duration   // for a client that reads nothing
+	raw      syscall.RawConn // nil if all writes go the long way
 
 	mu     sync.Mutex // guards what follows
 	pieces [][]byte   // what the kernel did not take
@@ -36,6 +36,7 @@ type Behind struct {
 	text   []byte
 	taken  int
 	failed error
+	waits  bool // the deadline is set
 }
 
 const (
@@ -44,22 +45,18 @@ const (
 	lastPiece = 1 << 10   // for them
 	leastRate = 256 << 10 // bytes a second that a client reads
 
-	// A client that reads is given a moment for what the kernel does not take. So little is kept for it, and answers to
-	// others are made meanwhile.
-	moment    = 50 * time.Millisecond
+	// A client that reads is given a moment for what the kernel does not take. So little is copied and kept for it, and
+	// answers to others are made meanwhile. The kernel takes more once a third of its room is free, so a client that
+	// reads for many connections in turn needs some time.
+	moment    = 250 * time.Millisecond
 	fewPieces = 4
 )
 
 func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
 	b := &Behind{conn: c, memory: memory, patience: patience, fewer: make(chan struct{}, 1)}
 	b.idle.L = &b.mu
-	if of, ok := c.Conn.(syscall.Conn); ok {
-		b.raw, _ = of.SyscallConn() // without it all writes go the long way
-	}
-	b.try = func(fd uintptr) bool {
-		b.taken, b.failed = writeNow(fd, b.text)
-		return true // it does not wait
-	}
+	b.raw = rawOf(c.Conn)
+	b.try = b.writeOrWait
 	return b
 }
 
@@ -94,22 +91,31 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 
 // now writes what the kernel takes within a moment. It needs the lock.
 func (b *Behind) now(p []byte) (n int, err error) {
-	b.text, b.taken, b.failed = p, 0, nil
+	b.text, b.taken, b.failed, b.waits = p, 0, nil, false
 	if err = b.raw.Write(b.try); err == nil {
 		err = b.failed
 	}
 	n, b.text = b.taken, nil
-	if err != nil || n == len(p) {
+	if !b.waits {
 		return n, err
 	}
-	if err := b.conn.SetWriteDeadline(in(moment)); err != nil {
-		return n, err
-	}
-	more, err := b.conn.Conn.Write(p[n:])
+	b.memory.Give(len(p))
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
-	return n + more, errors.Join(err, b.conn.SetWriteDeadline(time.Time{}))
+	return n, errors.Join(err, b.conn.SetWriteDeadline(time.Time{}))
+}
+
+// writeOrWait writes what the kernel takes. It is called again once that takes more, or else the moment ends.
+func (b *Behind) writeOrWait(fd uintptr) (done bool) {
+	var n int
+	n, b.failed = writeNow(fd, b.text[b.taken:])
+	if b.taken += n; b.failed == nil && b.taken < len(b.text) && !b.waits {
+		b.waits = true // only now, because to set a deadline costs as much as a command
+		b.memory.Add(len(b.text))
+		b.failed = b.conn.SetWriteDeadline(in(moment))
+	}
+	return b.failed != nil || b.taken == len(b.text)
 }
 
 // pause waits until the client has read a piece, but a moment at most. It needs the lock, which others may take meanwhile.

@@ -3,22 +3,35 @@
 package listen
 
 import (
-	"errors"
+	"net"
 	"syscall"
 )
+
+// rawOf returns the connection for writes that do not wait, or nil.
+func rawOf(c net.Conn) syscall.RawConn {
+	of, ok := c.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := of.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return raw
+}
 
 // writeNow writes what the kernel takes at once.
 func writeNow(fd uintptr, text []byte) (n int, err error) {
 	for n < len(text) {
 		some, err := syscall.Write(int(fd), text[n:])
-		switch {
-		case errors.Is(err, syscall.EINTR):
-		case errors.Is(err, syscall.EAGAIN):
-			return n, nil
-		case err != nil:
-			return n, err
-		default:
+		switch err { //nolint:errorlint // the call wraps nothing
+		case nil:
 			n += some
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return n, nil
+		default:
+			return n, err
 		}
 	}
 	return n, nil

@@ -24,12 +24,19 @@ type Counted struct {
 	*conn
 	memory   *budget.Budget
 	patience time.Duration // for a request to be complete
+	remote   net.Addr      // a [front.Address]; it stands here so that nothing is allocated
 
 	mu     sync.Mutex // guards what follows: a library may read on while the front takes a request
 	came   int        // bytes since the last complete request
 	taken  int        // of them, from the budget
 	since  time.Time  // when the first of them came
 	closed bool
+}
+
+func newCounted(c *conn, memory *budget.Budget, patience time.Duration) *Counted {
+	counted := &Counted{conn: c, memory: memory, patience: patience}
+	counted.remote = front.Address{Addr: c.RemoteAddr(), Conn: counted}
+	return counted
 }
 
 // Read reads from the client.
@@ -80,4 +87,4 @@ func (c *Counted) Close() error {
 }
 
 // RemoteAddr is the address of the client, a [front.Address].
-func (c *Counted) RemoteAddr() net.Addr { return front.Address{Addr: c.conn.RemoteAddr(), Conn: c} }
+func (c *Counted) RemoteAddr() net.Addr { return c.remote }

@@ -91,7 +91,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		case l.front.Behind > 0:
 			return newBehind(within, l.front.Memory, l.front.Behind), nil
 		case l.front.Memory != nil:
-			return &Counted{conn: within, memory: l.front.Memory, patience: l.front.Patience}, nil
+			return newCounted(within, l.front.Memory, l.front.Patience), nil
 		}
 		return within, nil
 	}

@@ -14,7 +14,7 @@ const (
 )
 
 // Hold implements [front.Use].
-func (u Use) Hold(n int) (bytes int, err error) {
+func (u *Use) Hold(n int) (bytes int, err error) {
 	form := u.Form()
 	if n <= fewTexts || n <= fewIDs && form != kind.Text || n > u.Most() { // what is wrong is found when they are minted
 		return 0, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // Segment implements [front.Use]. The client owes the numbers that a rate does not hold at once.
-func (u Use) Segment(ctx context.Context) (kind.Range, error) {
+func (u *Use) Segment(ctx context.Context) (kind.Range, error) {
 	if err := u.ready(1); err != nil {
 		return kind.Range{}, err
 	}

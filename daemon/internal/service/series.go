@@ -19,14 +19,14 @@ import (
 const maxAudits = 2
 
 // Series implements [front.Use].
-func (u Use) Series() (kind.Series, error) {
+func (u *Use) Series() (kind.Series, error) {
 	if err := u.paid(); err != nil {
 		return nil, err
 	}
 	if u.m.caps.Series == nil {
 		return nil, u.problem(front.NotASeries.Plain())
 	}
-	return reserving{u.m.caps.Series, u}, nil
+	return reserving{u.m.caps.Series, *u}, nil
 }
 
 // reserving is a series whose verbs are counted, and whose errors are [*front.Problem]s.

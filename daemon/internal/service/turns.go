@@ -98,7 +98,7 @@ var errLate = errors.New("the request has waited for too long")
 
 // inSlices mints n numbers of a fenced generator in turn with other clients, within the time that a request may wait. The
 // numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
-func (u Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
+func (u *Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
 	m, who := u.m, u.client.who()
 	begun, had := u.client.service.clock.Monotonic(), into.Len()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.maxWait, errLate)
@@ -133,7 +133,7 @@ func (u Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
 
 // late is the error of a request that has waited for as long as it may: why the generator gives no ids, or that there are
 // too few for all.
-func (u Use) late(begun time.Duration) error {
+func (u *Use) late(begun time.Duration) error {
 	if check := u.m.caps.Check; check != nil {
 		if err := check(); err != nil {
 			return err

@@ -25,32 +25,32 @@ func (c *Client) Use(name string) (front.Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.request = u
-	return &c.request, nil
+	return u, nil
 }
 
 // find finds the generator of a request.
-func (c *Client) find(name string) (Use, error) {
+func (c *Client) find(name string) (*Use, error) {
 	g, err := c.admit(name)
 	if err == nil && g == nil {
 		err = c.pay(nil, 1)
 	}
 	switch {
 	case err != nil:
-		return Use{}, err
+		return nil, err
 	case g == nil:
-		return Use{}, front.UnknownGenerator.Field("generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
+		return nil, front.UnknownGenerator.Field("generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
 	}
-	return c.use(g), nil
+	c.request = c.use(g)
+	return &c.request, nil
 }
 
 func (c *Client) use(g *generator) Use { return Use{c, g, g.minter.Load()} }
 
 // Kind implements [front.Use].
-func (u Use) Kind() string { return u.of.settings.Kind }
+func (u *Use) Kind() string { return u.of.settings.Kind }
 
 // Form implements [front.Use].
-func (u Use) Form() kind.Form {
+func (u *Use) Form() kind.Form {
 	if u.m == nil {
 		return 0
 	}
@@ -58,10 +58,10 @@ func (u Use) Form() kind.Form {
 }
 
 // Most implements [front.Use].
-func (u Use) Most() int { return u.of.limit(u.m) }
+func (u *Use) Most() int { return u.of.limit(u.m) }
 
 // InvalidCount implements [front.Use].
-func (u Use) InvalidCount(text string) error {
+func (u *Use) InvalidCount(text string) error {
 	if err := u.client.pay(u.of, 1); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (u Use) InvalidCount(text string) error {
 }
 
 // Mint implements [front.Use].
-func (u Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
+func (u *Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	if err := u.client.pay(u.of, n); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (u Use) Mint(ctx context.Context, n int, into *kind.Batch) error {
 }
 
 // mint is Mint without a price.
-func (u Use) mint(ctx context.Context, n int, into *kind.Batch) error {
+func (u *Use) mint(ctx context.Context, n int, into *kind.Batch) error {
 	if err := u.ready(n); err != nil {
 		return err
 	}
@@ -114,9 +114,10 @@ func (u Use) mint(ctx context.Context, n int, into *kind.Batch) error {
 }
 
 // mintTexts mints ids of the other generator, and shows them as texts.
-func (u Use) mintTexts(ctx context.Context, n int, into *kind.Batch) error {
+func (u *Use) mintTexts(ctx context.Context, n int, into *kind.Batch) error {
 	var ids kind.Batch
-	err := u.client.use(u.m.of).mint(ctx, n, &ids)
+	of := u.client.use(u.m.of)
+	err := of.mint(ctx, n, &ids)
 	for id := range ids.Texts() {
 		if err == nil {
 			err = u.show(string(id), into)
@@ -125,7 +126,7 @@ func (u Use) mintTexts(ctx context.Context, n int, into *kind.Batch) error {
 	return err
 }
 
-func (u Use) show(id string, into *kind.Batch) error {
+func (u *Use) show(id string, into *kind.Batch) error {
 	text, err := u.m.caps.Shows.Show(id)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (u Use) show(id string, into *kind.Batch) error {
 }
 
 // Show implements [front.Use].
-func (u Use) Show(id string, into *kind.Batch) error {
+func (u *Use) Show(id string, into *kind.Batch) error {
 	if err := u.paid(); err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (u Use) Show(id string, into *kind.Batch) error {
 }
 
 // Check implements [front.Use]. What a minter foresees counts if it can't say how it stands now.
-func (u Use) Check(n int) error {
+func (u *Use) Check(n int) error {
 	err := u.ready(n)
 	if err != nil {
 		return err
@@ -158,7 +159,8 @@ func (u Use) Check(n int) error {
 	case caps.Series != nil:
 		return u.problem(front.NeedsReservation.Plain())
 	case u.m.of != nil:
-		err = u.client.use(u.m.of).Check(n)
+		of := u.client.use(u.m.of)
+		err = of.Check(n)
 	case caps.Check != nil:
 		err = caps.Check()
 	case caps.Ready != nil:
@@ -171,7 +173,7 @@ func (u Use) Check(n int) error {
 }
 
 // Range implements [front.Use]. An increment above 1 is refused.
-func (u Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
+func (u *Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
 	if err := u.client.pay(u.of, n); err != nil {
 		return 0, err
 	}
@@ -185,7 +187,7 @@ func (u Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
 const rangeTries = 3
 
 // consecutive is Range without a price. It returns how many numbers were used up, also when it fails.
-func (u Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used int, err error) {
+func (u *Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used int, err error) {
 	if err := u.ready(n); err != nil {
 		return 0, 0, err
 	}
@@ -213,7 +215,7 @@ func (u Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used i
 }
 
 // ready refuses too many ids, and returns why the generator gives none.
-func (u Use) ready(n int) error {
+func (u *Use) ready(n int) error {
 	if n < 1 || n > u.Most() {
 		return u.problem(u.countProblem(strconv.Itoa(n)))
 	}
@@ -224,7 +226,7 @@ func (u Use) ready(n int) error {
 }
 
 // paid takes the price of a call that mints nothing, one id, and is ready then.
-func (u Use) paid() error {
+func (u *Use) paid() error {
 	if err := u.client.pay(u.of, 1); err != nil {
 		return err
 	}
@@ -232,14 +234,14 @@ func (u Use) paid() error {
 }
 
 // countProblem is the problem with a number of ids that is none or out of range.
-func (u Use) countProblem(value string) *front.Problem {
+func (u *Use) countProblem(value string) *front.Problem {
 	return front.CountOutOfRange.Field("count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
 }
 
-func (u Use) problem(p *front.Problem) error { return u.client.service.problem(u.of, p) }
+func (u *Use) problem(p *front.Problem) error { return u.client.service.problem(u.of, p) }
 
 // count counts an answer with n ids.
-func (u Use) count(n int) {
+func (u *Use) count(n int) {
 	u.of.ids.Add(uint64(n))
 	u.of.requests.Add(1)
 	u.client.service.succeeded(u.of)

@@ -28,7 +28,7 @@ type connection struct {
 	count func() // an id of it
 }
 
-// answer answers a message. The connection is at its end after an error.
+// answer makes the answer to a message. The connection is at its end after an error, once its client has the answer.
 func (c *connection) answer(ctx context.Context) error {
 	name, message, sequence, err := c.thrift.ReadMessageBegin(ctx)
 	if err != nil {
@@ -40,13 +40,15 @@ func (c *connection) answer(ctx context.Context) error {
 	agent, err := c.arguments(ctx)
 	if err != nil {
 		wrong := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err.Error())
-		return errors.Join(err, c.reply(ctx, name, sequence, 0, wrong))
+		c.reply(ctx, name, sequence, 0, wrong)
+		return err
 	}
 	if err := c.transport.end(); err != nil {
 		return err
 	}
 	value, wrong := c.call(ctx, name, agent)
-	return c.reply(ctx, name, sequence, value, wrong)
+	c.reply(ctx, name, sequence, value, wrong)
+	return nil
 }
 
 // ended counts the end of a connection if the client is to blame.
@@ -81,10 +83,9 @@ func (c *connection) arguments(ctx context.Context) (agent string, err error) {
 	}
 }
 
-// reply sends a method's value, or what is wrong if that is not nil.
-func (c *connection) reply(ctx context.Context, name string, sequence int32, value int64, wrong thrift.TApplicationException) error {
+// reply writes a method's value, or what is wrong if that is not nil. It goes to memory, which can't fail.
+func (c *connection) reply(ctx context.Context, name string, sequence int32, value int64, wrong thrift.TApplicationException) {
 	p := c.thrift
-	// What is written goes to memory until Flush, which can't fail.
 	if wrong != nil {
 		_ = p.WriteMessageBegin(ctx, name, thrift.EXCEPTION, sequence)
 		_ = wrong.Write(ctx, p)
@@ -98,7 +99,6 @@ func (c *connection) reply(ctx context.Context, name string, sequence int32, val
 		_ = p.WriteStructEnd(ctx)
 	}
 	_ = p.WriteMessageEnd(ctx)
-	return p.Flush(ctx)
 }
 
 // call calls a method of the service.

@@ -3,6 +3,7 @@ package thriftfront
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -49,7 +50,8 @@ func (s *Server) serve(ctx context.Context, conn *session.Conn) {
 
 // converse answers the messages of a connection, until one can't be read or the client is gone.
 func (s *Server) converse(ctx context.Context, stream stream, client front.Client, known bool) {
-	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, limits: s.config.Limits, known: known}}
+	meter := s.config.Meter
+	c := connection{Config: &s.config, client: client, transport: &transport{stream: stream, meter: meter, now: meter.Began(), limits: s.config.Limits, known: known}}
 	bounds := &thrift.TConfiguration{MaxMessageSize: maxText, MaxFrameSize: maxMessage}
 	binary, compact := thrift.NewTBinaryProtocolConf(c.transport, bounds), thrift.NewTCompactProtocolConf(c.transport, bounds)
 	var err error
@@ -57,13 +59,14 @@ func (s *Server) converse(ctx context.Context, stream stream, client front.Clien
 		if err = c.transport.begin(); err != nil {
 			break
 		}
-		began := s.config.Meter.Began()
+		began := meter.Began()
 		c.thrift = binary
 		if c.transport.compact {
 			c.thrift = compact
 		}
 		err = c.answer(ctx)
-		s.config.Meter.Answered(began, 1)
+		c.transport.now = meter.Answered(began, 1)
+		err = errors.Join(err, c.transport.Flush(ctx))
 	}
 	c.ended(err)
 }
