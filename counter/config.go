@@ -93,36 +93,25 @@ func (c Config) Validate() error {
 // complete fills the defaults in, or returns a *[ConfigError].
 func (c Config) complete() (Config, error) {
 	c.Namespace = cmp.Or(c.Namespace, stored.DefaultNamespace)
-	if err := stored.CheckNamespace(c.Namespace); err != nil {
-		return c, err
-	}
 	c.Start, c.Increment = cmp.Or(c.Start, 1), cmp.Or(c.Increment, 1)
-	switch {
-	case stored.CheckNamespace(c.Name) != nil:
-		return c, refuse("name", c.Name, "must be 1 to 64 of [a-z0-9._-]")
-	case c.Start < 0:
-		return c, refuse("start", c.Start, "must not be negative")
-	case c.Increment < 1 || c.Increment > math.MaxInt32:
-		return c, refuse("increment", c.Increment, fmt.Sprintf("must be from 1 to %d", math.MaxInt32))
-	case c.Limit < 0 || c.Limit > math.MaxInt64-c.Increment || c.Limit > 0 && c.Limit < c.Start:
-		return c, refuse("limit", c.Limit, fmt.Sprintf("must be from the start, %d, to %d", c.Start, math.MaxInt64-c.Increment))
-	case c.MaxWait < 0:
-		return c, refuse("max-wait", c.MaxWait, "must not be negative")
-	case c.RequestTimeout < 0:
-		return c, refuse("request-timeout", c.RequestTimeout, "must not be negative")
-	}
-	if err := stored.CheckProcess(c.Process); err != nil {
+	most := math.MaxInt64 - max(c.Increment, 1)
+	if err := cmp.Or(
+		stored.CheckNamespace(c.Namespace),
+		stored.RefuseIf(stored.CheckNamespace(c.Name) != nil, "name", c.Name, "must be 1 to 64 of [a-z0-9._-]"),
+		stored.RefuseIf(c.Start < 0, "start", c.Start, "must not be negative"),
+		stored.RefuseIf(c.Increment < 1 || c.Increment > math.MaxInt32, "increment", c.Increment, fmt.Sprintf("must be from 1 to %d", math.MaxInt32)),
+		stored.RefuseIf(c.Limit < 0 || c.Limit > most || c.Limit > 0 && c.Limit < c.Start, "limit", c.Limit, fmt.Sprintf("must be from the start, %d, to %d", c.Start, most)),
+		stored.RefuseIf(c.MaxWait < 0, "max-wait", c.MaxWait, "must not be negative"),
+		stored.RefuseIf(c.RequestTimeout < 0, "request-timeout", c.RequestTimeout, "must not be negative"),
+		stored.CheckProcess(c.Process),
+	); err != nil {
 		return c, err
 	}
-	c.Limit = cmp.Or(c.Limit, math.MaxInt64-c.Increment)
+	c.Limit = cmp.Or(c.Limit, most)
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, requestTimeout)
 	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}
 	return c, nil
-}
-
-func refuse(field string, value any, limit string) error {
-	return &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
 }

@@ -46,23 +46,19 @@ func (c DailyConfig) Validate() error {
 // complete fills the defaults in, or returns a *[ConfigError].
 func (c DailyConfig) complete() (DailyConfig, error) {
 	c.Digits, c.Zone = cmp.Or(c.Digits, 6), cmp.Or(c.Zone, time.UTC)
-	switch {
-	case c.Digits < 1 || c.Digits > 18:
-		return c, refuse("digits", c.Digits, "must be from 1 to 18")
-	case c.Increment != 0 || c.Limit != 0:
-		return c, refuse("increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits")
-	case c.Guard != nil:
-		return c, refuse("guard", c.Guard, "must be nil: a daily sequence has none")
-	case c.Step < 0:
-		return c, refuse("step", c.Step, "must not be negative")
-	case len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }):
-		return c, refuse("prefix", c.Prefix, `must be at most 64 bytes of visible ASCII without " and \`)
+	strange := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
+	end := int64(math.Pow10(max(1, min(c.Digits, 18)))) - 1
+	if err := cmp.Or(
+		stored.RefuseIf(c.Digits < 1 || c.Digits > 18, "digits", c.Digits, "must be from 1 to 18"),
+		stored.RefuseIf(c.Increment != 0 || c.Limit != 0, "increment and limit", fmt.Sprint(c.Increment, " and ", c.Limit), "must be 0: a daily sequence counts by 1 to the end of its digits"),
+		stored.RefuseIf(c.Guard != nil, "guard", c.Guard, "must be nil: a daily sequence has none"),
+		stored.RefuseIf(c.Step < 0, "step", c.Step, "must not be negative"),
+		stored.RefuseIf(len(c.Prefix) > 64 || strings.ContainsFunc(c.Prefix, strange), "prefix", c.Prefix, `must be at most 64 bytes of visible ASCII without " and \`),
+		stored.RefuseIf(c.Start > end, "start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", end)),
+	); err != nil {
+		return c, err
 	}
-	c.Limit = int64(math.Pow10(c.Digits)) - 1
-	if c.Start > c.Limit {
-		return c, refuse("start", c.Start, fmt.Sprintf("must be at most %d, to fit the digits", c.Limit))
-	}
-	c.zone, c.digits = c.Zone.String(), c.Digits
+	c.Limit, c.zone, c.digits = end, c.Zone.String(), c.Digits
 	var err error
 	c.Config, err = c.Config.complete()
 	return c, err
@@ -79,11 +75,11 @@ type Daily struct {
 	register *register
 
 	mu     sync.Mutex // guards the fields below
-	chain  *chain     // of one date
+	queue  *queue     // of one date
 	closed bool
-	ending sync.WaitGroup // chains of other dates
+	ending sync.WaitGroup // queues of other dates
 
-	life context.Context //nolint:containedctx // of all that ends a chain; ended by Close
+	life context.Context //nolint:containedctx // of all that ends a queue; ended by Close
 	cut  context.CancelFunc
 }
 
@@ -128,14 +124,14 @@ func (d *Daily) Next(ctx context.Context) (string, error) {
 func (d *Daily) Fill(ctx context.Context, n int) ([]string, error) {
 	numbers, begun := make([]snowfence.ID, n), d.config.Clock.Monotonic()
 	for {
-		ch, err := d.begin()
+		q, err := d.begin()
 		if err != nil {
 			return nil, err
 		}
-		if err = ch.fill(ctx, numbers); err == nil {
+		if err = q.fill(ctx, numbers); err == nil {
 			texts := make([]string, n)
 			for i, number := range numbers {
-				texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, ch.lane, d.config.Digits, number)
+				texts[i] = fmt.Sprintf("%s%s%0*d", d.config.Prefix, q.lane.name, d.config.Digits, number)
 			}
 			return texts, nil
 		}
@@ -154,36 +150,38 @@ func (d *Daily) today() string {
 	return d.config.Clock.Wall().In(d.config.Zone).Format(stored.DateForm)
 }
 
-// begin returns the chain of today. That of another date ends, and gives its rest back. The clock is
+// begin returns the queue of today. That of another date ends, and gives its rest back. The clock is
 // read with the lock, so at midnight no call that read it before another one brings the old date back.
-func (d *Daily) begin() (*chain, error) {
+func (d *Daily) begin() (*queue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	today := d.today()
 	switch {
 	case d.closed:
 		return nil, ErrClosed
-	case d.chain != nil && d.chain.lane == today:
-		return d.chain, nil
-	case d.chain != nil:
+	case d.queue != nil && d.queue.lane.name == today:
+		return d.queue, nil
+	case d.queue != nil:
 		d.end()
 	}
-	d.chain = newChain(lane{d.register, today}, d.config.Config, d.config.Step == 1, steps(d.config.Step))
-	return d.chain, nil
+	var ahead *stock
+	if n := d.config.Step; n > 1 { // on a lossy store callers need not wait for the next step
+		ahead = newStock(pace{least: n, most: n, now: n, depth: 1, deepest: 1})
+	}
+	d.queue = newQueue(&lane{d.register, today}, d.config.Config, ahead)
+	return d.queue, nil
 }
 
-// end ends the present chain, beside the callers. Those that wait may still get a number of its
+// end ends the present queue, beside the callers. Those that wait may still get a number of its
 // date, for as long as each may wait.
 func (d *Daily) end() {
-	ch := d.chain
-	d.chain = nil
+	q := d.queue
+	d.queue = nil
 	d.ending.Go(func() {
-		rest := ch.close(d.life, d.config.MaxWait)
+		rest := q.close(d.life, d.config.MaxWait)
 		ctx, cancel := context.WithTimeout(d.life, closeTakes)
 		defer cancel()
-		if d.config.Step > 1 {
-			_ = d.register.giveBack(ctx, ch.lane, rest) // what stays is a gap
-		}
+		_ = q.lane.giveBack(ctx, rest) // what stays is a gap
 	})
 }
 
@@ -195,19 +193,10 @@ func (d *Daily) Close(ctx context.Context) error {
 	defer context.AfterFunc(ctx, d.cut)()
 	d.mu.Lock()
 	d.closed = true
-	if d.chain != nil {
+	if d.queue != nil {
 		d.end()
 	}
 	d.mu.Unlock()
 	d.ending.Wait()
 	return nil
 }
-
-// steps is the demand of a daily sequence: ranges of one length. The next one is reserved when
-// one begins, so that on a lossy store callers need not wait for it.
-type steps int64
-
-func (s steps) step() int64                      { return int64(s) }
-func (s steps) ahead() int                       { return 1 }
-func (s steps) began(time.Duration, Range, bool) {}
-func (s steps) took(time.Duration)               {}

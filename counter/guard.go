@@ -154,7 +154,7 @@ func (g QueryGuard) Mark(ctx context.Context) (int64, error) { return g.Greatest
 // Raise implements [Guard]. It does nothing.
 func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
 
-// guarding is a guard as one process uses it for a counter. The mark is read before a reservation, so
+// guarding is a guard as one process uses it for a counter; nil is none. The mark is read before a reservation, so
 // every range that it covers was reserved before. It is raised before the numbers are used.
 //
 // No two processes use one number, though the counter goes back at any time. The mark only grows. A
@@ -177,6 +177,9 @@ type guarding struct {
 // mark returns the mark, when the guard is known to take raises. A *[FullError] is returned for a mark
 // above which there is no number.
 func (g *guarding) mark(ctx context.Context) (mark int64, err error) {
+	if g == nil {
+		return math.MinInt64, nil
+	}
 	err = g.within(ctx, func(ctx context.Context) (err error) {
 		mark, err = g.Mark(ctx)
 		return err
@@ -207,6 +210,9 @@ func (g *guarding) within(ctx context.Context, call func(context.Context) error)
 
 // raise raises the mark from below first to last.
 func (g *guarding) raise(ctx context.Context, first, last int64) error {
+	if g == nil {
+		return nil
+	}
 	err := g.within(ctx, func(ctx context.Context) error { return g.Raise(ctx, first, last) })
 	if !errors.Is(err, errPassed) { // which says that other processes raise it
 		g.works.Store(err == nil)

@@ -90,9 +90,9 @@ func (i Info) Raised(date string, next int64) (Info, error) {
 	end := math.MaxInt64 - i.Increment + 1 // one past the greatest limit
 	switch _, err := time.Parse(stored.DateForm, date); {
 	case i.Kind != stored.Daily && date != "":
-		return i, refuse("date", date, fmt.Sprintf("must not be given: counter %s has no dates", i.Name))
+		return i, stored.Refuse("date", date, fmt.Sprintf("must not be given: counter %s has no dates", i.Name))
 	case i.Kind == stored.Daily && err != nil:
-		return i, refuse("date", date, fmt.Sprintf("must be like 20261122: counter %s counts by date", i.Name))
+		return i, stored.Refuse("date", date, fmt.Sprintf("must be like 20261122: counter %s counts by date", i.Name))
 	case i.Kind == stored.Daily:
 		end = int64(math.Pow10(i.Digits))
 	}
@@ -105,9 +105,9 @@ func (i Info) Raised(date string, next int64) (Info, error) {
 	lane := &record.Lanes[at]
 	switch {
 	case next < lane.Next:
-		return i, refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", lane.Next, i.Name))
+		return i, stored.Refuse("next", next, fmt.Sprintf("must be at least %d, the next number of counter %s: a counter never goes back", lane.Next, i.Name))
 	case next > max(end, lane.Next):
-		return i, refuse("next", next, fmt.Sprintf("must be at most %d: counter %s has no numbers from there on, whatever its limit", end, i.Name))
+		return i, stored.Refuse("next", next, fmt.Sprintf("must be at most %d: counter %s has no numbers from there on, whatever its limit", end, i.Name))
 	}
 	if over := (next - i.Start) % i.Increment; over > 0 {
 		next += i.Increment - over

@@ -66,8 +66,5 @@ func (r *run) take(ids []snowfence.ID) bool {
 	}
 }
 
-// left is how many numbers no caller has taken.
-func (r *run) left() int64 { return r.from(r.next.Load()).Count }
-
 // seal ends the run, and returns the numbers that no caller took.
 func (r *run) seal() Range { return r.from(r.next.Swap(r.Count)) }

@@ -27,7 +27,7 @@ type register struct {
 	kind  string
 	key   string
 	loss  time.Duration
-	guard guarding
+	guard *guarding                      // nil without one
 	seen  atomic.Pointer[stored.Counter] // the record as it was read or written last, for people
 
 	turn chan struct{} // has room for one: the writer's. It guards the fields below
@@ -51,7 +51,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	case err != nil:
 		return nil, err
 	case c.Store == nil:
-		return nil, refuse("store", "nil", "must be given")
+		return nil, stored.Refuse("store", "nil", "must be given")
 	}
 	traits, err := c.Store.Traits(ctx)
 	if err == nil {
@@ -66,8 +66,10 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 	c.MaxWait = cmp.Or(c.MaxWait, time.Second+traits.Loss)
 	r := &register{
 		Config: c, kind: kind, key: stored.CounterPrefix(c.Namespace) + c.Name, loss: traits.Loss,
-		guard: guarding{Guard: c.Guard, counter: c.Name, timeout: c.RequestTimeout, limit: c.Limit},
-		turn:  make(chan struct{}, 1), used: map[string]int64{},
+		turn: make(chan struct{}, 1), used: map[string]int64{},
+	}
+	if c.Guard != nil {
+		r.guard = &guarding{Guard: c.Guard, counter: c.Name, timeout: c.RequestTimeout, limit: c.Limit}
 	}
 	// A store that is away shows when numbers are reserved.
 	reply := r.call(ctx, lease.Call{Verb: lease.Get, Key: r.key})
@@ -75,94 +77,6 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 		return nil, err
 	}
 	return r, nil
-}
-
-// reserve reserves numbers of a lane, as [Source] says.
-func (r *register) reserve(ctx context.Context, lane string, need func() int64) (Range, error) {
-	mark, by, err := r.mark(ctx)
-	if err != nil {
-		return Range{}, err
-	}
-	var got Range
-	var behind error
-	w, err := r.write(ctx, func(c *stored.Counter) error {
-		got, behind = Range{}, nil
-		i, err := enter(c, r.Name, lane)
-		if err != nil {
-			return err
-		}
-		mark, by := mark, by
-		if own := r.use(lane, 0); own >= mark {
-			mark, by = own, "this process"
-		}
-		if next := c.Lanes[i].Next; next <= mark {
-			// Perhaps only the read is late. The write shows it: it changes no number.
-			behind = &BackwardsError{Counter: r.Name, Next: next, Mark: mark, By: by}
-			return nil
-		}
-		if got, err = r.advance(c, i, need()); err != nil {
-			return err
-		}
-		return r.enlist(c)
-	})
-	if err == nil {
-		err = behind
-	}
-	if err == nil && r.loss > 0 {
-		err = r.confirm(ctx, w)
-	}
-	if err == nil && r.Guard != nil {
-		err = r.guard.raise(ctx, got.First, got.Last())
-	}
-	if err != nil {
-		return Range{}, err
-	}
-	r.use(lane, got.Last())
-	return got, nil
-}
-
-// use notes that the numbers of a lane are in use up to n, and returns the greatest one that is.
-func (r *register) use(lane string, n int64) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.used[lane] = max(r.used[lane], n)
-	return r.used[lane]
-}
-
-// mark returns the greatest number that is known to be in use, by the guard.
-func (r *register) mark(ctx context.Context) (mark int64, by string, err error) {
-	if r.Guard == nil {
-		return math.MinInt64, "", nil
-	}
-	mark, err = r.guard.mark(ctx)
-	return mark, r.Guard.String(), err
-}
-
-// advance takes n numbers of a lane, or as many as are left.
-func (r *register) advance(c *stored.Counter, i int, n int64) (Range, error) {
-	l := &c.Lanes[i]
-	if n = min(n, r.left(c, l.Name)); n < 1 {
-		return Range{}, r.full(l.Name)
-	}
-	got := Range{l.Next, r.Increment, n}
-	l.Next += n * r.Increment
-	return got, nil
-}
-
-// left is how many numbers of a lane a record has left.
-func (r *register) left(c *stored.Counter, lane string) int64 {
-	next := r.Start
-	if i, ok := c.Lane(lane); ok {
-		next = c.Lanes[i].Next
-	}
-	if next > r.Limit {
-		return 0
-	}
-	return (r.Limit-next)/r.Increment + 1
-}
-
-func (r *register) full(lane string) error {
-	return &FullError{Counter: r.Name, Date: lane, Limit: r.Limit}
 }
 
 // enter returns the place of a lane, which it adds if that is allowed. The earliest date goes
@@ -184,15 +98,97 @@ func enter(c *stored.Counter, name, lane string) (int, error) {
 	return i, nil
 }
 
-// lane is one count of a register: that of a date, or the only one, without a name.
+// lane is one count of a register: that of a date, or the only one, without a name. A nil lane stands for
+// a source of another kind, of which less is known.
 type lane struct {
 	*register
 	name string
 }
 
 // Reserve implements [Source].
-func (l lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
-	return l.reserve(ctx, l.name, need)
+func (l *lane) Reserve(ctx context.Context, need func() int64) (Range, error) {
+	mark, err := l.guard.mark(ctx)
+	if err != nil {
+		return Range{}, err
+	}
+	var got Range
+	var behind error
+	w, err := l.write(ctx, func(c *stored.Counter) error {
+		got, behind = Range{}, nil
+		i, err := enter(c, l.Name, l.name)
+		if err != nil {
+			return err
+		}
+		next, own := c.Lanes[i].Next, l.use(0)
+		if next <= max(mark, own) {
+			// Perhaps only the read is late. The write shows it: it changes no number.
+			back := &BackwardsError{Counter: l.Name, Next: next, Mark: max(mark, own), By: "this process"}
+			if mark > own {
+				back.By = l.guard.String()
+			}
+			behind = back
+			return nil
+		}
+		n := min(need(), l.leftOf(c))
+		if n < 1 {
+			return l.full()
+		}
+		got = Range{next, l.Increment, n}
+		c.Lanes[i].Next += n * l.Increment
+		return l.enlist(c)
+	})
+	if err == nil {
+		err = behind
+	}
+	if err == nil && l.loss > 0 {
+		err = l.confirm(ctx, w)
+	}
+	if err == nil {
+		err = l.guard.raise(ctx, got.First, got.Last())
+	}
+	if err != nil {
+		return Range{}, err
+	}
+	l.use(got.Last())
+	return got, nil
+}
+
+// use notes that numbers are in use up to n, and returns the greatest one that is.
+func (l *lane) use(n int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[l.name] = max(l.used[l.name], n)
+	return l.used[l.name]
+}
+
+// left is how many numbers there are, with those that are in hand. It needs the register's turn.
+func (l *lane) left(held int64) int64 {
+	if l == nil {
+		return math.MaxInt64
+	}
+	return l.leftOf(&l.record) + held
+}
+
+// leftOf is how many numbers a record has left.
+func (l *lane) leftOf(c *stored.Counter) int64 {
+	next := l.Start
+	if i, ok := c.Lane(l.name); ok {
+		next = c.Lanes[i].Next
+	}
+	if next > l.Limit {
+		return 0
+	}
+	return (l.Limit-next)/l.Increment + 1
+}
+
+func (l *lane) full() error { return &FullError{Counter: l.Name, Date: l.name, Limit: l.Limit} }
+
+// mayLose is for how long the store can lose a write.
+func (l *lane) mayLose() time.Duration {
+	if l == nil {
+		return 0
+	}
+	return l.loss
 }
 
 // errKept says that there is nothing to give back.
@@ -201,14 +197,14 @@ var errKept = errors.New("numbers were reserved after these")
 // giveBack makes the ranges free again from the last one on, as far as no number was reserved
 // after them. It sends one write and no other: if that took effect unseen, another process may
 // have the numbers already. A counter with a guard keeps them: they lie below its mark. A source
-// of another kind, where r is nil, takes none back.
-func (r *register) giveBack(ctx context.Context, lane string, rest []Range) error {
-	if r == nil || r.Guard != nil {
+// of another kind takes none back.
+func (l *lane) giveBack(ctx context.Context, rest []Range) error {
+	if l == nil || l.guard != nil || len(rest) == 0 {
 		return nil
 	}
 	sent := false
-	_, err := r.write(ctx, func(c *stored.Counter) error {
-		i, ok := c.Lane(lane)
+	_, err := l.write(ctx, func(c *stored.Counter) error {
+		i, ok := c.Lane(l.name)
 		if !ok || sent {
 			return errKept
 		}
@@ -218,12 +214,12 @@ func (r *register) giveBack(ctx context.Context, lane string, rest []Range) erro
 				c.Lanes[i].Next = back.First
 			}
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if c.Lanes[i].Next == next || r.used[lane] >= next {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if c.Lanes[i].Next == next || l.used[l.name] >= next {
 			return errKept
 		}
-		r.used[lane] = c.Lanes[i].Next - r.Increment // holds though the write fails: no call ever gets the rest
+		l.used[l.name] = c.Lanes[i].Next - l.Increment // holds though the write fails: no call ever gets the rest
 		sent = true
 		return nil
 	})

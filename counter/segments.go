@@ -37,21 +37,20 @@ func (c SegmentsConfig) Validate() error {
 	return err
 }
 
-// pace returns the demand, or a *[ConfigError].
-func (c SegmentsConfig) pace() (*pace, error) {
+// pace returns how segments are reserved, or a *[ConfigError].
+func (c SegmentsConfig) pace() (pace, error) {
 	c.Step = cmp.Or(c.Step, 1000)
 	c.MostStep = cmp.Or(c.MostStep, max(c.Step, 1000*min(c.Step, 1<<40)))
 	c.Target = cmp.Or(c.Target, 10*time.Second)
-	switch {
-	case c.Step < 1:
-		return nil, refuse("step", c.Step, "must be at least 1")
-	case c.MostStep < c.Step:
-		return nil, refuse("most-step", c.MostStep, fmt.Sprintf("must be at least the step, %d", c.Step))
-	case c.Target < 0:
-		return nil, refuse("target", c.Target, "must not be negative")
-	}
-	return &pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1}, nil
+	return pace{least: c.Step, most: c.MostStep, target: c.Target, now: c.Step, depth: 1, deepest: mostAhead}, cmp.Or(
+		stored.RefuseIf(c.Step < 1, "step", c.Step, "must be at least 1"),
+		stored.RefuseIf(c.MostStep < c.Step, "most-step", c.MostStep, fmt.Sprintf("must be at least the step, %d", c.Step)),
+		stored.RefuseIf(c.Target < 0, "target", c.Target, "must not be negative"),
+	)
 }
+
+// mostAhead is how many segments are kept ready at most.
+const mostAhead = 8
 
 // Segments gives numbers from segments: ranges that are reserved in bulk, ahead of the demand.
 // So a number costs no request to the store, and no lock. Its methods are safe for concurrent
@@ -61,8 +60,8 @@ func (c SegmentsConfig) pace() (*pace, error) {
 // of several processes are mixed, segment by segment. A crash leaves a gap: the rest of the
 // segments that were reserved.
 type Segments struct {
-	chain *chain
-	least int64
+	queue *queue
+	stock *stock
 }
 
 // OpenSegments opens a counter of segments in a store, and reserves the first one. On a lossy
@@ -78,7 +77,7 @@ func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 		return nil, err
 	}
 	c.Config = r.Config
-	return NewSegments(ctx, lane{r, ""}, c)
+	return NewSegments(ctx, &lane{r, ""}, c)
 }
 
 // NewSegments returns segments of a source: another system's table, for example. It reserves
@@ -88,8 +87,9 @@ func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segment
 	if err != nil {
 		return nil, err
 	}
-	s := &Segments{newChain(source, c.Config, false, p), p.least}
-	if err := s.chain.prime(ctx); err != nil {
+	ahead := newStock(p)
+	s := &Segments{newQueue(source, c.Config, ahead), ahead}
+	if err := s.queue.prime(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -101,37 +101,37 @@ func NewSegments(ctx context.Context, source Source, c SegmentsConfig) (*Segment
 // *[FullError] when the counter has reached its limit, [ErrClosed] after Close, and ctx's error
 // when that ended the wait.
 func (s *Segments) Next(ctx context.Context) (snowfence.ID, error) {
-	r := s.chain.current.Load()
+	r := s.stock.current.Load()
 	if i := r.next.Add(1) - 1; i < r.Count {
 		return snowfence.ID(r.First + i*r.Increment), nil
 	}
 	var one [1]snowfence.ID
-	err := s.chain.fill(ctx, one[:])
+	err := s.queue.fill(ctx, one[:])
 	return one[0], err
 }
 
 // Fill fills ids, in increasing order. It waits and fails as [Segments.Next] does. When it
 // fails, no id of the batch may be used.
-func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.chain.fill(ctx, ids) }
+func (s *Segments) Fill(ctx context.Context, ids []snowfence.ID) error { return s.queue.fill(ctx, ids) }
 
 // Step is the least length of a segment.
-func (s *Segments) Step() int64 { return s.least }
+func (s *Segments) Step() int64 { return s.stock.pace.least }
 
 // Reserve reserves n numbers, or fewer, for the caller alone, who counts in them by itself. None of them is given by Next
 // or Fill, and none of them is ever given back. It asks the store each time, and waits and fails as [Segments.Next]
 // does.
 func (s *Segments) Reserve(ctx context.Context, n int64) (Range, error) {
-	ch := s.chain
-	ch.mu.Lock()
-	closed := ch.closed
-	ch.mu.Unlock()
+	q := s.queue
+	q.mu.Lock()
+	closed := q.closed
+	q.mu.Unlock()
 	if closed {
 		return Range{}, ErrClosed
 	}
-	begun := ch.clock.Monotonic()
-	limited, cancel := context.WithTimeout(ctx, ch.wait)
+	begun := q.clock.Monotonic()
+	limited, cancel := context.WithTimeout(ctx, q.wait)
 	defer cancel()
-	got, err := ch.source.Reserve(limited, func() int64 { return n })
+	got, err := q.source.Reserve(limited, func() int64 { return n })
 	switch {
 	case err == nil:
 		return got, nil
@@ -140,53 +140,18 @@ func (s *Segments) Reserve(ctx context.Context, n int64) (Range, error) {
 	case final(err):
 		return Range{}, err
 	}
-	return Range{}, &UnavailableError{Counter: ch.name, For: ch.clock.Monotonic() - begun, Reason: err}
+	return Range{}, &UnavailableError{Counter: q.name, For: q.clock.Monotonic() - begun, Reason: err}
 }
 
 // Close ends the counter. It gives the numbers back that no caller got, if nothing was
 // reserved after them. Otherwise the counter skips them, and there is no error. It skips them too when the store
 // fails. The error wraps [ErrUnavailable] then.
 func (s *Segments) Close(ctx context.Context) error {
-	rest := s.chain.close(ctx, time.Second)
+	rest := s.queue.close(ctx, time.Second)
 	ctx, cancel := context.WithTimeout(ctx, closeTakes)
 	defer cancel()
-	if err := s.chain.register.giveBack(ctx, "", rest); err != nil {
+	if err := s.queue.lane.giveBack(ctx, rest); err != nil {
 		return fmt.Errorf("%w: give numbers back: %w", ErrUnavailable, err)
 	}
 	return nil
-}
-
-// pace is the demand of segments. The next step is as long as the demand needs for the target.
-// While callers have to wait, more segments are kept ready.
-type pace struct {
-	least, most int64
-	target      time.Duration
-	now         int64         // the step
-	depth       int           // how many are to be ready
-	last        int64         // how many numbers the last segment had; 0 before the first
-	begun       time.Duration // when it was begun
-	latency     time.Duration // of the last reservation
-}
-
-// mostAhead is how many segments are kept ready at most.
-const mostAhead = 8
-
-func (p *pace) step() int64          { return p.now }
-func (p *pace) ahead() int           { return p.depth }
-func (p *pace) took(d time.Duration) { p.latency = d }
-
-func (p *pace) began(now time.Duration, r Range, waited bool) {
-	target := max(p.target, 4*p.latency)
-	if p.last > 0 {
-		lasted := max(now-p.begun, time.Microsecond)
-		step := float64(p.last) * float64(target) / float64(lasted)
-		p.now = int64(min(max(step, float64(p.least)), float64(p.most)))
-		switch {
-		case waited:
-			p.depth = min(p.depth+1, mostAhead)
-		case lasted > target/2:
-			p.depth = max(p.depth-1, 1)
-		}
-	}
-	p.last, p.begun = r.Count, now
 }

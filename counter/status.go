@@ -46,19 +46,23 @@ type Status struct {
 // NearEnd is how long before the end of a counter or a layout a program should say so.
 const NearEnd = 365 * 24 * time.Hour
 
-// status returns what the record shows. The process has held numbers in hand.
-func (r *register) status(lane string, held int64) Status {
-	s := Status{Namespace: r.Namespace, Name: r.Name, Kind: r.kind, Limit: r.Limit, Next: r.Start, Increment: r.Increment}
+// status returns what the record shows, and nothing of a source of another kind. The process has held
+// numbers in hand.
+func (l *lane) status(held int64) Status {
+	if l == nil {
+		return Status{}
+	}
+	s := Status{Namespace: l.Namespace, Name: l.Name, Kind: l.kind, Limit: l.Limit, Next: l.Start, Increment: l.Increment}
 	var record stored.Counter
-	if c := r.seen.Load(); c != nil {
+	if c := l.seen.Load(); c != nil {
 		record = *c
 	}
-	if i, ok := record.Lane(lane); ok {
+	if i, ok := record.Lane(l.name); ok {
 		s.Next = record.Lanes[i].Next
 	}
-	s.Total, s.Left = (r.Limit-r.Start)/r.Increment+1, r.left(&record, lane)+held
-	if r.kind != stored.Daily {
-		s.RunsOut = runsOut(record, s.Total-s.Left, s.Left, r.Clock.Wall())
+	s.Total, s.Left = (l.Limit-l.Start)/l.Increment+1, l.leftOf(&record)+held
+	if l.kind != stored.Daily {
+		s.RunsOut = runsOut(record, s.Total-s.Left, s.Left, l.Clock.Wall())
 	}
 	return s
 }
@@ -84,40 +88,34 @@ func runsOut(c stored.Counter, used, left int64, now time.Time) time.Time {
 
 // Status returns how the counter stands. Segments of another [Source] have no numbers of a
 // record.
-func (s *Segments) Status() Status { return s.chain.status() }
+func (s *Segments) Status() Status { return s.queue.status() }
 
 // Status returns how the counter stands. Tickets of another [Source] have no numbers of a record.
-func (t *Tickets) Status() Status { return t.chain.status() }
+func (t *Tickets) Status() Status { return t.queue.status() }
 
 // Status returns how the sequence stands today.
 func (d *Daily) Status() Status {
 	today := d.today()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.chain == nil || d.chain.lane != today { // how another date ended says nothing of this one
-		return d.register.status(today, 0)
+	if d.queue == nil || d.queue.lane.name != today { // how another date ended says nothing of this one
+		return (&lane{d.register, today}).status(0)
 	}
-	return d.chain.status()
+	return d.queue.status()
 }
 
-// status returns what the record and the chain show.
-func (ch *chain) status() Status {
-	ch.mu.Lock()
-	defer ch.mu.Unlock()
-	s := Status{Name: ch.name}
-	if ch.register != nil {
-		s = ch.register.status(ch.lane, ch.held())
-	}
-	if current := ch.current.Load(); !ch.strict {
-		s.Held = append([]Range{current.from(current.next.Load())}, ch.ready...)
-	}
+// status returns what the record and the queue show.
+func (q *queue) status() Status {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := q.lane.status(q.stock.left())
+	s.Name, s.Held, s.Waiting = q.name, q.stock.ranges(), len(q.calls)
 	if i := slices.IndexFunc(s.Held, func(r Range) bool { return r.Count > 0 }); s.Increment == 0 && i >= 0 {
 		s.Increment = s.Held[i].Increment
 	}
-	s.Waiting = ch.queue.Len()
-	if s.Left == 0 || !errors.Is(ch.trouble, ErrFull) { // otherwise only larger calls fail
-		if s.LastError = ch.trouble; s.LastError != nil {
-			s.FailingFor = ch.clock.Monotonic() - ch.failing
+	if s.Left == 0 || !errors.Is(q.trouble, ErrFull) { // otherwise only larger calls fail
+		if s.LastError = q.trouble; s.LastError != nil {
+			s.FailingFor = q.clock.Monotonic() - q.failing
 		}
 	}
 	return s

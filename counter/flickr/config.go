@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Server is one ticket server.
@@ -40,30 +41,20 @@ type Config struct {
 }
 
 func (c Config) complete() (Config, error) {
-	refuse := func(field string, value any, limit string) (Config, error) {
-		return c, &counter.ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
-	}
 	c.Timeout, c.Skip = cmp.Or(c.Timeout, 500*time.Millisecond), cmp.Or(c.Skip, 10*time.Second)
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
+	c.Clock, c.Logger = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	err := cmp.Or(
+		stored.RefuseIf(len(c.Servers) == 0, "servers", "none", "must be given"),
+		stored.RefuseIf(c.Timeout < 0, "timeout", c.Timeout, "must not be negative"),
+		stored.RefuseIf(c.Skip < 0, "skip", c.Skip, "must not be negative"),
+	)
+	c.Servers = slices.Clone(c.Servers)
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		s.Name = cmp.Or(s.Name, fmt.Sprint(i+1))
+		err = cmp.Or(err, stored.RefuseIf(s.DB == nil, "db of server "+s.Name, "nil", "must be given"))
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	switch {
-	case len(c.Servers) == 0:
-		return refuse("servers", "none", "must be given")
-	case c.Timeout < 0:
-		return refuse("timeout", c.Timeout, "must not be negative")
-	case c.Skip < 0:
-		return refuse("skip", c.Skip, "must not be negative")
-	}
-	for i, s := range c.Servers {
-		if s.DB == nil {
-			return refuse(fmt.Sprintf("db of server %s", cmp.Or(s.Name, fmt.Sprint(i+1))), "nil", "must be given")
-		}
-	}
-	return c, nil
+	return c, err
 }
 
 // settings are those of a server that decide which numbers it gives.
@@ -87,38 +78,20 @@ func (s settings) replace() string {
 
 // check refuses settings that don't fit n servers.
 func (s settings) check(server string, n int) error {
-	refuse := func(field string, value int64, limit string) error {
-		return &counter.ConfigError{Field: field + " of ticket server " + server, Value: fmt.Sprint(value), Limit: limit}
-	}
-	switch {
-	case s.autocommit != 1:
-		return refuse("autocommit", s.autocommit, "must be 1")
-	case s.statements != 0:
-		return &counter.ConfigError{
-			Field: "binlog_format of ticket server " + server, Value: "STATEMENT",
-			Limit: "must be ROW or MIXED, or a replica runs the statement, judges its own settings, and stops",
-		}
-	case s.increment < int64(n):
-		return refuse("auto_increment_increment", s.increment, fmt.Sprintf("must be at least %d, the number of servers", n))
-	case s.offset < 1 || s.offset > s.increment:
-		return refuse("auto_increment_offset", s.offset, fmt.Sprintf("must be from 1 to %d, the increment", s.increment))
-	}
-	return nil
+	of := " of ticket server " + server
+	return cmp.Or(
+		stored.RefuseIf(s.autocommit != 1, "autocommit"+of, s.autocommit, "must be 1"),
+		stored.RefuseIf(s.statements != 0, "binlog_format"+of, "STATEMENT", "must be ROW or MIXED, or a replica runs the statement, judges its own settings, and stops"),
+		stored.RefuseIf(s.increment < int64(n), "auto_increment_increment"+of, s.increment, fmt.Sprintf("must be at least %d, the number of servers", n)),
+		stored.RefuseIf(s.offset < 1 || s.offset > s.increment, "auto_increment_offset"+of, s.offset, fmt.Sprintf("must be from 1 to %d, the increment", s.increment)),
+	)
 }
 
 // apart refuses two servers that could give the same number.
 func (s settings) apart(server string, other settings, otherServer string) error {
-	switch {
-	case s.increment != other.increment:
-		return &counter.ConfigError{
-			Field: "auto_increment_increment of ticket server " + server, Value: fmt.Sprint(s.increment),
-			Limit: fmt.Sprintf("must be %d, as on server %s", other.increment, otherServer),
-		}
-	case s.offset == other.offset:
-		return &counter.ConfigError{
-			Field: "auto_increment_offset of ticket server " + server, Value: fmt.Sprint(s.offset),
-			Limit: fmt.Sprintf("must differ from that of server %s", otherServer),
-		}
-	}
-	return nil
+	of := " of ticket server " + server
+	return cmp.Or(
+		stored.RefuseIf(s.increment != other.increment, "auto_increment_increment"+of, s.increment, fmt.Sprintf("must be %d, as on server %s", other.increment, otherServer)),
+		stored.RefuseIf(s.offset == other.offset, "auto_increment_offset"+of, s.offset, "must differ from that of server "+otherServer),
+	)
 }

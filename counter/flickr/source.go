@@ -1,7 +1,6 @@
 package flickr
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -59,8 +58,7 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{config: c}
-	for i, given := range c.Servers {
-		given.Name = cmp.Or(given.Name, fmt.Sprint(i+1))
+	for _, given := range c.Servers {
 		s.servers = append(s.servers, &server{Server: given})
 	}
 	var errs []error

@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/sqlsession"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // ErrUnknownTag is returned when the table has no row of the tag.
@@ -45,23 +46,18 @@ type Config struct {
 
 func (c Config) complete() (Config, error) {
 	c.Timeout = cmp.Or(c.Timeout, 5*time.Second)
-	switch {
-	case c.DB == nil:
-		return c, &counter.ConfigError{Field: "db", Value: "nil", Limit: "must be given"}
-	case c.Dialect != MySQL && c.Dialect != PostgreSQL:
-		return c, &counter.ConfigError{Field: "dialect", Value: fmt.Sprint(int(c.Dialect)), Limit: "must be MySQL or PostgreSQL"}
-	case c.Tag == "" || len(c.Tag) > 128:
-		return c, &counter.ConfigError{Field: "tag", Value: c.Tag, Limit: "must be 1 to 128 bytes, as biz_tag is"}
-	case c.Timeout < 0:
-		return c, &counter.ConfigError{Field: "timeout", Value: c.Timeout.String(), Limit: "must not be negative"}
-	}
-	return c, nil
+	return c, cmp.Or(
+		stored.RefuseIf(c.DB == nil, "db", "nil", "must be given"),
+		stored.RefuseIf(c.Dialect != MySQL && c.Dialect != PostgreSQL, "dialect", int(c.Dialect), "must be MySQL or PostgreSQL"),
+		stored.RefuseIf(c.Tag == "" || len(c.Tag) > 128, "tag", c.Tag, "must be 1 to 128 bytes, as biz_tag is"),
+		stored.RefuseIf(c.Timeout < 0, "timeout", c.Timeout, "must not be negative"),
+	)
 }
 
 // Leaf's statements, and one that shows a row. In MySQL's the UPDATE also reports the old max_id. The
 // read also returns the session's settings.
 const (
-	add  = "UPDATE {table} SET max_id = LAST_INSERT_ID(max_id) + ? WHERE biz_tag = ?"
+	add  = "UPDATE {table} SET max_id = {old} + ? WHERE biz_tag = ?"
 	read = "SELECT biz_tag, max_id, step, {settings} FROM {table} WHERE biz_tag = ?"
 	show = "SELECT biz_tag, max_id, step, CAST(update_time AS char(19)) FROM {table} WHERE biz_tag = ?"
 )
@@ -73,8 +69,8 @@ const bare = "SELECT t.engine FROM information_schema.tables t JOIN information_
 // Source is one row of leaf_alloc. It is a [counter.Source], safe for concurrent use.
 type Source struct {
 	config          Config
+	mysql           bool
 	options         *sql.TxOptions
-	schema          string // of the table
 	add, read, show string
 
 	mu  sync.Mutex
@@ -97,22 +93,22 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	s := &Source{config: c}
+	s := &Source{config: c, mysql: c.Dialect == MySQL}
 	// Later another client of a pooler may show another table by that name.
-	if s.schema, err = sqlsession.Home(ctx, c.DB, c.Dialect == MySQL, "leaf_alloc"); err != nil {
+	schema, err := sqlsession.Home(ctx, c.DB, s.mysql, "leaf_alloc")
+	if err != nil {
 		return nil, s.in(err)
 	}
-	fill := strings.NewReplacer("{table}", sqlsession.Qualify(c.Dialect == MySQL, s.schema, "leaf_alloc"), "{settings}", sqlsession.Lasting(c.Dialect == MySQL))
-	s.add, s.read, s.show = fill.Replace(add), fill.Replace(read), fill.Replace(show)
-	if c.Dialect == PostgreSQL {
+	old := "LAST_INSERT_ID(max_id)"
+	if !s.mysql {
 		// At a stricter level one of two concurrent reservations would fail.
-		s.options = &sql.TxOptions{Isolation: sql.LevelReadCommitted}
-		s.add = fill.Replace("UPDATE {table} SET max_id = max_id + $1 WHERE biz_tag = $2")
-		s.read = strings.Replace(s.read, "?", "$1", 1)
-		s.show = strings.Replace(s.show, "?", "$1", 1)
+		old, s.options = "max_id", &sql.TxOptions{Isolation: sql.LevelReadCommitted}
 	}
+	fill := strings.NewReplacer("{table}", sqlsession.Qualify(s.mysql, schema, "leaf_alloc"), "{settings}", sqlsession.Lasting(s.mysql), "{old}", old)
+	statement := func(text string) string { return sqlsession.Numbered(s.mysql, fill.Replace(text)) }
+	s.add, s.read, s.show = statement(add), statement(read), statement(show)
 	if s.row, err = s.scan(c.DB.QueryRowContext(ctx, s.read, c.Tag)); err == nil {
-		err = s.judge(ctx)
+		err = s.judge(ctx, schema)
 	}
 	if err != nil {
 		return nil, s.in(err)
@@ -121,18 +117,18 @@ func Open(ctx context.Context, c Config) (*Source, error) {
 }
 
 // judge refuses a table without transactions.
-func (s *Source) judge(ctx context.Context) error {
-	if s.config.Dialect != MySQL {
+func (s *Source) judge(ctx context.Context, schema string) error {
+	if !s.mysql {
 		return nil
 	}
 	var engine string
-	switch err := s.config.DB.QueryRowContext(ctx, bare, s.schema).Scan(&engine); {
+	switch err := s.config.DB.QueryRowContext(ctx, bare, schema).Scan(&engine); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the table's engine: %w", err)
 	}
-	return &counter.ConfigError{Field: "engine", Value: engine, Limit: "must have transactions, as InnoDB has: without them servers of Leaf repeat numbers, too"}
+	return stored.Refuse("engine", engine, "must have transactions, as InnoDB has: without them servers of Leaf repeat numbers, too")
 }
 
 // Step is the table's step, as it was read last.
@@ -157,11 +153,7 @@ type Row struct {
 func (s *Source) Row(ctx context.Context) (r Row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	found := s.config.DB.QueryRowContext(ctx, s.show, s.config.Tag)
-	if err = found.Scan(&r.Tag, &r.MaxID, &r.Step, &r.Updated); errors.Is(err, sql.ErrNoRows) {
-		err = ErrUnknownTag
-	}
-	if err != nil {
+	if err = s.config.DB.QueryRowContext(ctx, s.show, s.config.Tag).Scan(&r.Tag, &r.MaxID, &r.Step, &r.Updated); err != nil {
 		return Row{}, s.in(err)
 	}
 	return r, nil
@@ -177,44 +169,13 @@ func (s *Source) Row(ctx context.Context) (r Row, err error) {
 func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	var got counter.Range
-	if err := sqlsession.On(ctx, s.config.DB, func(connection *sql.Conn) (err error) {
-		got, err = s.reserve(ctx, connection, need)
+	var now row
+	var amount int64
+	if err := sqlsession.Transaction(ctx, s.config.DB, s.options, func(tx *sql.Tx) (err error) {
+		now, amount, err = s.raise(ctx, tx, need)
 		return err
 	}); err != nil {
 		return counter.Range{}, s.in(err)
-	}
-	return got, nil
-}
-
-func (s *Source) reserve(ctx context.Context, connection *sql.Conn, need func() int64) (counter.Range, error) {
-	tx, err := connection.BeginTx(ctx, s.options)
-	if err != nil {
-		return counter.Range{}, err
-	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	known := s.known()
-	if known.max > math.MaxInt64-known.step {
-		return counter.Range{}, &counter.FullError{Counter: s.config.Tag, Limit: math.MaxInt64}
-	}
-	amount := known.step * min(max(need()/known.step, 1), (math.MaxInt64-known.max)/known.step)
-	result, err := tx.ExecContext(ctx, s.add, amount, s.config.Tag)
-	if err != nil {
-		return counter.Range{}, err
-	}
-	now, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.Tag))
-	if err == nil && s.config.Dialect == MySQL {
-		err = whole(result, now.max, amount)
-	}
-	if err != nil {
-		return counter.Range{}, err
-	}
-	if now.max-amount < known.max {
-		return counter.Range{}, &counter.BackwardsError{Counter: s.config.Tag, Next: now.max - amount, Mark: known.max - 1, By: "this process", Remedy: s.Remedy(known.max - 1)}
-	}
-	// An error leaves the outcome open. The numbers are given to no one.
-	if err := tx.Commit(); err != nil {
-		return counter.Range{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,12 +185,32 @@ func (s *Source) reserve(ctx context.Context, connection *sql.Conn, need func() 
 	return counter.Range{First: now.max - amount, Increment: 1, Count: amount}, nil
 }
 
+// raise adds an amount to max_id, and returns the row as it is then.
+func (s *Source) raise(ctx context.Context, tx *sql.Tx, need func() int64) (now row, amount int64, err error) {
+	known := s.known()
+	if known.max > math.MaxInt64-known.step {
+		return now, 0, &counter.FullError{Counter: s.config.Tag, Limit: math.MaxInt64}
+	}
+	amount = known.step * min(max(need()/known.step, 1), (math.MaxInt64-known.max)/known.step)
+	result, err := tx.ExecContext(ctx, s.add, amount, s.config.Tag)
+	if err == nil {
+		now, err = s.scan(tx.QueryRowContext(ctx, s.read, s.config.Tag))
+	}
+	if err == nil && s.mysql {
+		err = whole(result, now.max, amount)
+	}
+	if err == nil && now.max-amount < known.max {
+		err = &counter.BackwardsError{Counter: s.config.Tag, Next: now.max - amount, Mark: known.max - 1, By: "this process", Remedy: s.Remedy(known.max - 1)}
+	}
+	return now, amount, err
+}
+
 // whole returns an error if max_id rose by less than the amount. Without strict mode a server stores
 // less than it was given in a column that is too narrow.
 func whole(result sql.Result, now, amount int64) error {
 	old, err := result.LastInsertId()
 	if err == nil && now-amount != old {
-		err = &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(now), Limit: fmt.Sprintf("must be %d after a reservation: is its column a bigint?", old+amount)}
+		err = stored.Refuse("max_id", now, fmt.Sprintf("must be %d after a reservation: is its column a bigint?", old+amount))
 	}
 	return err
 }
@@ -243,22 +224,21 @@ func (s *Source) Remedy(mark int64) string {
 // scan reads a row.
 func (s *Source) scan(found *sql.Row) (r row, err error) {
 	var tag, settings string // the tag is of the table's spelling
-	if err = found.Scan(&tag, &r.max, &r.step, &settings); err == nil {
-		err = sqlsession.Lasts(s.config.Dialect == MySQL, settings)
-	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		err = ErrUnknownTag
-	case err != nil:
-	case r.step < 1:
-		err = &counter.ConfigError{Field: "step", Value: fmt.Sprint(r.step), Limit: "must be at least 1"}
-	case r.max < 0:
-		err = &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(r.max), Limit: "must not be negative"}
+	err = found.Scan(&tag, &r.max, &r.step, &settings)
+	if err == nil {
+		err = cmp.Or(
+			sqlsession.Lasts(s.mysql, settings),
+			stored.RefuseIf(r.step < 1, "step", r.step, "must be at least 1"),
+			stored.RefuseIf(r.max < 0, "max_id", r.max, "must not be negative"),
+		)
 	}
 	return r, err
 }
 
 // in says which row an error is about.
 func (s *Source) in(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrUnknownTag
+	}
 	return fmt.Errorf("leaf_alloc, biz_tag %q: %w", s.config.Tag, err)
 }

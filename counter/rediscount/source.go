@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"math"
 	"sort"
 	"strconv"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // Client sends one command to Redis.
@@ -53,29 +55,15 @@ type Config struct {
 }
 
 func (c Config) complete() (Config, error) {
-	refuse := func(field string, value any, limit string) (Config, error) {
-		return c, &counter.ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
-	}
 	c.Keep, c.Timeout = cmp.Or(c.Keep, 10*24*time.Hour), cmp.Or(c.Timeout, 5*time.Second)
-	if c.Zone == nil {
-		c.Zone = time.UTC
-	}
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
-	switch {
-	case c.Client == nil:
-		return refuse("client", "nil", "must be given")
-	case c.Prefix == "" || len(c.Prefix) > 512:
-		return refuse("prefix", c.Prefix, "must be 1 to 512 bytes")
-	case c.Length < 1 || c.Length > 10:
-		return refuse("length", c.Length, "must be from 1 to 10")
-	case c.Keep < 0:
-		return refuse("keep", c.Keep, "must not be negative")
-	case c.Timeout < 0:
-		return refuse("timeout", c.Timeout, "must not be negative")
-	}
-	return c, nil
+	c.Zone, c.Clock = cmp.Or(c.Zone, time.UTC), cmp.Or(c.Clock, snowfence.SystemClock())
+	return c, cmp.Or(
+		stored.RefuseIf(c.Client == nil, "client", "nil", "must be given"),
+		stored.RefuseIf(c.Prefix == "" || len(c.Prefix) > 512, "prefix", c.Prefix, "must be 1 to 512 bytes"),
+		stored.RefuseIf(c.Length < 1 || c.Length > 10, "length", c.Length, "must be from 1 to 10"),
+		stored.RefuseIf(c.Keep < 0, "keep", c.Keep, "must not be negative"),
+		stored.RefuseIf(c.Timeout < 0, "timeout", c.Timeout, "must not be negative"),
+	)
 }
 
 // dateForm is how dates are written, in keys and in numbers.
@@ -116,11 +104,7 @@ func New(c Config) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := int64(1)
-	for range c.Length {
-		base *= 10
-	}
-	return &Source{config: c, base: base}, nil
+	return &Source{config: c, base: int64(math.Pow10(c.Length))}, nil
 }
 
 // Reserve implements [counter.Source]. The numbers of a range are of one date.
@@ -136,7 +120,7 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	name := now.Format(dateForm)
 	date, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || date > 99991231 {
-		return counter.Range{}, &counter.ConfigError{Field: "the clock's date", Value: name, Limit: "must lie in the years 0 to 9999"}
+		return counter.Range{}, stored.Refuse("the clock's date", name, "must lie in the years 0 to 9999")
 	}
 	key := s.config.Prefix + ":" + name
 	s.mu.Lock()
@@ -219,16 +203,15 @@ func (s *Source) call(ctx context.Context, key string, n int64, until time.Time)
 	if err != nil {
 		return 0, 0, now, err
 	}
+	var numbers []int64
 	list, _ := reply.([]any)
-	var numbers [3]int64
-	for i := range numbers {
-		ok := i < len(list)
-		if ok {
-			numbers[i], ok = list[i].(int64)
+	for _, item := range list {
+		if number, ok := item.(int64); ok {
+			numbers = append(numbers, number)
 		}
-		if !ok {
-			return 0, 0, now, fmt.Errorf("the client returned %T %v: must be a []any of three int64", reply, reply)
-		}
+	}
+	if len(numbers) < 3 || len(numbers) != len(list) {
+		return 0, 0, now, fmt.Errorf("the client returned %T %v: must be a []any of three int64", reply, reply)
 	}
 	count, sequence = numbers[0], numbers[1]
 	if count > 0 && (sequence < count || sequence >= s.base) {

@@ -19,6 +19,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 var (
@@ -94,17 +95,17 @@ type Entry struct {
 // *[counter.ConfigError] for a setting that can't be used.
 func New(c Config) (*Series, error) {
 	c.First = cmp.Or(c.First, 1)
-	if c.Dialect != PostgreSQL && c.Dialect != MySQL {
-		return nil, &counter.ConfigError{Field: "dialect", Value: fmt.Sprint(c.Dialect), Limit: "must be PostgreSQL or MySQL"}
-	}
-	if c.First < 0 {
-		return nil, &counter.ConfigError{Field: "first", Value: fmt.Sprint(c.First), Limit: "must not be negative"}
-	}
-	for _, text := range [][3]string{{"tenant", c.Tenant, "at most"}, {"name", c.Name, "1 to"}, {"prefix", c.Prefix, "at most"}} {
+	text := func(field, value, length string) error {
 		strange := func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"'`\\", r) }
-		if len(text[1]) > 64 || strings.ContainsFunc(text[1], strange) || text[0] == "name" && text[1] == "" {
-			return nil, &counter.ConfigError{Field: text[0], Value: text[1], Limit: "must be " + text[2] + " 64 bytes of visible ASCII without quotes and \\"}
-		}
+		return stored.RefuseIf(field == "name" && value == "" || len(value) > 64 || strings.ContainsFunc(value, strange), field, value,
+			"must be "+length+" 64 bytes of visible ASCII without quotes and \\")
+	}
+	if err := cmp.Or(
+		stored.RefuseIf(c.Dialect != PostgreSQL && c.Dialect != MySQL, "dialect", c.Dialect, "must be PostgreSQL or MySQL"),
+		stored.RefuseIf(c.First < 0, "first", c.First, "must not be negative"),
+		text("tenant", c.Tenant, "at most"), text("name", c.Name, "1 to"), text("prefix", c.Prefix, "at most"),
+	); err != nil {
+		return nil, err
 	}
 	return &Series{c, c.Dialect.statements()}, nil
 }
@@ -116,7 +117,7 @@ func New(c Config) (*Series, error) {
 // otherwise the database's error.
 func (s *Series) Reserve(ctx context.Context, tx Tx, timeout time.Duration) (r Reservation, err error) {
 	if timeout < LeastTimeout || timeout > MostTimeout {
-		return r, &counter.ConfigError{Field: "timeout", Value: timeout.String(), Limit: fmt.Sprintf("must be from %s to %s", LeastTimeout, MostTimeout)}
+		return r, stored.Refuse("timeout", timeout, fmt.Sprintf("must be from %s to %s", LeastTimeout, MostTimeout))
 	}
 	token := rand.Text()
 	if err = s.run(ctx, tx, func(tx Tx) error { r, err = s.reserve(ctx, tx, token, timeout); return err }); err != nil {
@@ -163,7 +164,7 @@ func (s *Series) Confirm(ctx context.Context, tx Tx, number int64, token string)
 // *[counter.ConfigError] without a reason, and the errors of [Series.Confirm].
 func (s *Series) Void(ctx context.Context, tx Tx, number int64, token, reason string) error {
 	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
-		return &counter.ConfigError{Field: "reason", Value: reason, Limit: "must be a text of 1 to 1000 bytes in UTF-8 without control characters, and not be blank"}
+		return stored.Refuse("reason", reason, "must be a text of 1 to 1000 bytes in UTF-8 without control characters, and not be blank")
 	}
 	return s.run(ctx, tx, func(tx Tx) error { return s.end(ctx, tx, number, token, Void, reason) })
 }

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"snowfence.example/snowfence/internal/sqlsession"
 )
 
 // A Dialect is the SQL that a server speaks.
@@ -39,15 +41,10 @@ FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'search_path'`
 func (d Dialect) statements() statements {
 	const series, number, same = "snowfence_series", "snowfence_series_number", " WHERE tenant = ? AND name = ?"
 	patience, begin, engine := own, " ON CONFLICT (tenant, name) DO NOTHING", "SELECT relkind::text || relpersistence::text FROM pg_class WHERE oid = to_regclass(?)"
-	now, numbered := "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func(text string) string {
-		for n := 1; strings.Contains(text, "?"); n++ {
-			text = strings.Replace(text, "?", fmt.Sprint("$", n), 1)
-		}
-		return text
-	}
+	now, numbered := "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", func(text string) string { return sqlsession.Numbered(d == MySQL, text) }
 	if d == MySQL {
 		patience, begin, engine = "", " ON DUPLICATE KEY UPDATE name = VALUES(name)", "SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
-		now, numbered = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))", func(text string) string { return text }
+		now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(6))"
 	}
 	return statements{
 		patience: patience,

@@ -14,6 +14,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/sqlsession"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 var (
@@ -42,17 +43,12 @@ type Config struct {
 
 func (c Config) complete() (Config, error) {
 	c.Tries, c.Timeout = cmp.Or(c.Tries, 10), cmp.Or(c.Timeout, 5*time.Second)
-	switch {
-	case c.DB == nil:
-		return c, &counter.ConfigError{Field: "db", Value: "nil", Limit: "must be given"}
-	case c.BizType == "" || len([]rune(c.BizType)) > 63:
-		return c, &counter.ConfigError{Field: "biz-type", Value: c.BizType, Limit: "must be 1 to 63 characters, as biz_type is"}
-	case c.Tries < 1:
-		return c, &counter.ConfigError{Field: "tries", Value: fmt.Sprint(c.Tries), Limit: "must be at least 1"}
-	case c.Timeout < 0:
-		return c, &counter.ConfigError{Field: "timeout", Value: c.Timeout.String(), Limit: "must not be negative"}
-	}
-	return c, nil
+	return c, cmp.Or(
+		stored.RefuseIf(c.DB == nil, "db", "nil", "must be given"),
+		stored.RefuseIf(c.BizType == "" || len([]rune(c.BizType)) > 63, "biz-type", c.BizType, "must be 1 to 63 characters, as biz_type is"),
+		stored.RefuseIf(c.Tries < 1, "tries", c.Tries, "must be at least 1"),
+		stored.RefuseIf(c.Timeout < 0, "timeout", c.Timeout, "must not be negative"),
+	)
 }
 
 // tinyid's statements. The first one asks only for the columns that are used, and for the session's settings.
@@ -123,66 +119,53 @@ func (s *Source) known() row {
 func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	for range s.config.Tries {
-		var got counter.Range
-		if err := sqlsession.On(ctx, s.config.DB, func(connection *sql.Conn) (err error) {
-			got, err = s.try(ctx, connection, need)
+	var was, now row
+	for tried := 0; now.max == was.max; tried++ {
+		if tried == s.config.Tries {
+			return counter.Range{}, s.in(fmt.Errorf("%w, %d times", ErrConflict, tried))
+		}
+		if err := sqlsession.Transaction(ctx, s.config.DB, &sql.TxOptions{Isolation: sql.LevelReadCommitted}, func(tx *sql.Tx) (err error) {
+			was, now, err = s.try(ctx, tx, need)
 			return err
 		}); err != nil {
 			return counter.Range{}, s.in(err)
 		}
-		if got.Count > 0 {
-			return got, nil
-		}
-	}
-	return counter.Range{}, s.in(fmt.Errorf("%w, %d times", ErrConflict, s.config.Tries))
-}
-
-// try reads the row and swaps it. The range is empty if another writer came first.
-func (s *Source) try(ctx context.Context, connection *sql.Conn, need func() int64) (counter.Range, error) {
-	known := s.known()
-	tx, err := connection.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
-	if err != nil {
-		return counter.Range{}, err
-	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	old, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType))
-	if err != nil {
-		return counter.Range{}, err
-	}
-	if old.max < known.max {
-		return counter.Range{}, &counter.BackwardsError{Counter: s.config.BizType, Next: old.max + 1, Mark: known.max, By: "this process", Remedy: s.Remedy(known.max)}
-	}
-	next, got := old.advance(need())
-	if got.Count == 0 {
-		return counter.Range{}, &counter.FullError{Counter: s.config.BizType, Limit: math.MaxInt64}
-	}
-	result, err := tx.ExecContext(ctx, s.swap, next, old.id, old.max, old.version, s.config.BizType)
-	if err != nil {
-		return counter.Range{}, err
-	}
-	// Also where the driver counts the rows that were found: the version changes each of them.
-	if changed, err := result.RowsAffected(); err != nil || changed != 1 {
-		return counter.Range{}, err
-	}
-	// Without strict mode a server stores less than it was given in a column that is too narrow.
-	switch now, err := s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType)); {
-	case err != nil:
-		return counter.Range{}, err
-	case now.max != next:
-		return counter.Range{}, &counter.ConfigError{Field: "max_id", Value: fmt.Sprint(now.max), Limit: fmt.Sprintf("must be %d after a reservation: is its column a bigint?", next)}
-	}
-	// An error leaves the outcome open. The numbers are given to no one.
-	if err := tx.Commit(); err != nil {
-		return counter.Range{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if next > s.row.max {
-		s.row = old
-		s.row.max = next
+	if now.max > s.row.max {
+		s.row = now
 	}
-	return got, nil
+	return was.numbers(now.max), nil
+}
+
+// try reads the row and swaps it. It returns the row as it was and as it is. Its max_id is the same if another writer
+// came first.
+func (s *Source) try(ctx context.Context, tx *sql.Tx, need func() int64) (was, now row, err error) {
+	known := s.known()
+	if was, err = s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType)); err != nil {
+		return was, was, err
+	}
+	if was.max < known.max {
+		return was, was, &counter.BackwardsError{Counter: s.config.BizType, Next: was.max + 1, Mark: known.max, By: "this process", Remedy: s.Remedy(known.max)}
+	}
+	next := was.advance(need())
+	if next == was.max {
+		return was, was, &counter.FullError{Counter: s.config.BizType, Limit: math.MaxInt64}
+	}
+	result, err := tx.ExecContext(ctx, s.swap, next, was.id, was.max, was.version, s.config.BizType)
+	if err != nil {
+		return was, was, err
+	}
+	// Also where the driver counts the rows that were found: the version changes each of them.
+	if changed, err := result.RowsAffected(); err != nil || changed != 1 {
+		return was, was, err
+	}
+	// Without strict mode a server stores less than it was given in a column that is too narrow.
+	if now, err = s.scan(tx.QueryRowContext(ctx, s.read, s.config.BizType)); err == nil {
+		err = stored.RefuseIf(now.max != next, "max_id", now.max, fmt.Sprintf("must be %d after a reservation: is its column a bigint?", next))
+	}
+	return was, now, err
 }
 
 // Remedy says how an operator sets the row above a number that is in use, for a
@@ -191,47 +174,45 @@ func (s *Source) Remedy(mark int64) string {
 	return fmt.Sprintf("set max_id of biz_type %q in tiny_id_info to %d or more", s.config.BizType, mark)
 }
 
-// advance returns the max_id behind so many steps as hold n numbers, rounded down, and their
-// numbers. It returns none when 63 bits are used up.
-func (r row) advance(n int64) (next int64, got counter.Range) {
+// advance returns the max_id behind so many steps as hold n numbers, rounded down. It returns the same when 63 bits are
+// used up.
+func (r row) advance(n int64) (next int64) {
 	room := (math.MaxInt64 - r.max) / r.step
 	least := (r.delta-1)/r.step + 1 // so many hold a number
 	if room < least {
-		return r.max, got
+		return r.max
 	}
 	n = min(max(n, 1), math.MaxInt64/r.delta)
-	next = r.max + r.step*min(max(n*r.delta/r.step, least), room)
+	return r.max + r.step*min(max(n*r.delta/r.step, least), room)
+}
+
+// numbers returns the numbers up to next.
+func (r row) numbers(next int64) counter.Range {
 	first := r.max + 1
 	first += (r.remainder - first%r.delta + r.delta) % r.delta
-	return next, counter.Range{First: first, Increment: r.delta, Count: (next-first)/r.delta + 1}
+	return counter.Range{First: first, Increment: r.delta, Count: (next-first)/r.delta + 1}
 }
 
 // scan reads a row.
 func (s *Source) scan(found *sql.Row) (r row, err error) {
-	refuse := func(field string, value int64, limit string) error {
-		return &counter.ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
-	}
 	var settings string
-	if err = found.Scan(&r.id, &r.max, &r.step, &r.delta, &r.remainder, &r.version, &settings); err == nil {
-		err = sqlsession.Lasts(true, settings)
-	}
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		err = ErrUnknownBizType
-	case err != nil:
-	case r.step < 1:
-		err = refuse("step", r.step, "must be at least 1")
-	case r.delta < 1:
-		err = refuse("delta", r.delta, "must be at least 1")
-	case r.remainder < 0 || r.remainder >= r.delta:
-		err = refuse("remainder", r.remainder, fmt.Sprintf("must be from 0 to %d, below delta", r.delta-1))
-	case r.max < 0:
-		err = refuse("max_id", r.max, "must not be negative")
+	err = found.Scan(&r.id, &r.max, &r.step, &r.delta, &r.remainder, &r.version, &settings)
+	if err == nil {
+		err = cmp.Or(
+			sqlsession.Lasts(true, settings),
+			stored.RefuseIf(r.step < 1, "step", r.step, "must be at least 1"),
+			stored.RefuseIf(r.delta < 1, "delta", r.delta, "must be at least 1"),
+			stored.RefuseIf(r.remainder < 0 || r.remainder >= r.delta, "remainder", r.remainder, fmt.Sprintf("must be from 0 to %d, below delta", r.delta-1)),
+			stored.RefuseIf(r.max < 0, "max_id", r.max, "must not be negative"),
+		)
 	}
 	return r, err
 }
 
 // in says which row an error is about.
 func (s *Source) in(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrUnknownBizType
+	}
 	return fmt.Errorf("tiny_id_info, biz_type %q: %w", s.config.BizType, err)
 }

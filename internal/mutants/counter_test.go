@@ -4,7 +4,7 @@ const (
 	register   = "counter/register.go"
 	writing    = "counter/write.go"
 	confirming = "counter/confirm.go"
-	chain      = "counter/chain.go"
+	waiting    = "counter/queue.go"
 	guards     = "counter/guard.go"
 )
 
@@ -13,8 +13,8 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a range of a lossy store is used before it is confirmed",
 		file: register,
-		old:  "if err == nil && r.loss > 0 {",
-		new:  "if err == nil && r.loss > time.Hour {",
+		old:  "if err == nil && l.loss > 0 {",
+		new:  "if err == nil && l.loss > time.Hour {",
 	},
 	{
 		name: "counter: it is confirmed by a write that was sent too early",
@@ -77,7 +77,7 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a process forgets what it has reserved when it gives numbers back after a rollback",
 		file: register,
-		old:  "if c.Lanes[i].Next == next || r.used[lane] >= next {",
+		old:  "if c.Lanes[i].Next == next || l.used[l.name] >= next {",
 		new:  "if c.Lanes[i].Next == next {",
 		in:   "counter",
 		test: "TestMarkIsKeptWhenTheRestOfADateIsGivenBackAfterARollback",
@@ -85,8 +85,8 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: a store that went back by one number gives it again",
 		file: register,
-		old:  "next <= mark {",
-		new:  "next < mark {",
+		old:  "next <= max(mark, own) {",
+		new:  "next < max(mark, own) {",
 		in:   "counter",
 		test: "TestCounterThatWentBackByOneNumberIsRefused",
 	},
@@ -124,8 +124,8 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: a source that fails is asked 20 times a second",
-		file: chain,
-		old:  "pause = min(max(leastPause, 2*ch.backoff), mostPause, ch.wait/2)",
+		file: waiting,
+		old:  "pause = min(max(leastPause, 2*q.backoff), mostPause, q.wait/2)",
 		new:  "pause = leastPause",
 		in:   "counter",
 		test: "TestSourceThatFailsIsAskedLessAndLess",
@@ -133,8 +133,8 @@ var counted = drawn([]mutant{
 	{
 		name: "counter: the guard is raised from the last number of a range on",
 		file: "counter/register.go",
-		old:  "r.guard.raise(ctx, got.First, got.Last())",
-		new:  "r.guard.raise(ctx, got.Last(), got.Last())",
+		old:  "l.guard.raise(ctx, got.First, got.Last())",
+		new:  "l.guard.raise(ctx, got.Last(), got.Last())",
 		in:   "counter",
 		test: "TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate",
 	},
@@ -176,19 +176,19 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: a ticket is given to a call that began after its swap was sent",
-		file: chain,
-		old:  "if ch.strict && !c.rides {",
-		new:  "if ch.strict && c.ids == nil {",
+		file: waiting,
+		old:  "case !c.rides:",
+		new:  "case c.ids == nil:",
 	},
 	{
 		name: "counter: a ticket is taken from what an earlier reservation left",
-		file: chain,
-		old:  "|| !ch.strict && ch.current.Load().take(ids) {",
-		new:  "|| ch.current.Load().take(ids) {",
+		file: "counter/tickets.go",
+		old:  "newQueue(source, c, nil)",
+		new:  "newQueue(source, c, newStock(pace{most: 9, now: 9}))",
 	},
 	{
 		name: "counter: a call that leaves lets its own reservation go on",
-		file: chain,
+		file: waiting,
 		old:  "\tc.leave()\n",
 		new:  "",
 		in:   "counter",
@@ -196,9 +196,9 @@ var counted = drawn([]mutant{
 	},
 	{
 		name: "counter: a call reserves beside the goroutine",
-		file: chain,
-		old:  "ch.register == nil || ch.busy || ",
-		new:  "ch.register == nil || ",
+		file: waiting,
+		old:  "q.lane == nil || q.busy || ",
+		new:  "q.lane == nil || ",
 		in:   "counter",
 		test: "TestCallThatFindsNoReservationMakesOneForAllThatWait",
 	},

@@ -20,16 +20,16 @@ var schemas = served([]mutant{
 	},
 	{
 		name: "leafalloc: a range whose commit failed is used",
-		file: leaf,
-		old:  "if err := tx.Commit(); err != nil {",
-		new:  "if err := tx.Commit(); ctx.Err() != nil {",
+		file: "internal/sqlsession/session.go",
+		old:  "return tx.Commit()",
+		new:  "_ = tx.Commit()\n\t\treturn ctx.Err()",
 		test: "TestLostReplyOfALeafCommitIsAGap",
 	},
 	{
 		name: "leafalloc: a row that went back is reserved from",
 		file: leaf,
-		old:  "if now.max-amount < known.max {",
-		new:  "if now.max-amount < 0 {",
+		old:  "now.max-amount < known.max {",
+		new:  "now.max-amount < 0 {",
 		test: "TestLeafRowThatCannotBeUsedIsRefused",
 	},
 	{
@@ -63,8 +63,8 @@ var schemas = served([]mutant{
 	{
 		name: "tinyid: a max_id that the column cut is not noticed",
 		file: tinyid,
-		old:  "case now.max != next:",
-		new:  "case now.max > next:",
+		old:  "now.max != next,",
+		new:  "now.max > next,",
 		test: "TestColumnThatIsTooNarrowRepeatsNoNumber",
 	},
 	{
@@ -105,8 +105,8 @@ var schemas = served([]mutant{
 	{
 		name: "flickr: a server whose replicas run the statement is accepted",
 		file: "counter/flickr/config.go",
-		old:  "case s.statements != 0:",
-		new:  "case s.statements > 1:",
+		old:  "RefuseIf(s.statements != 0,",
+		new:  "RefuseIf(s.statements > 1,",
 		test: "TestTicketServersThatCouldGiveOneNumberTwiceAreRefused",
 	},
 	{
@@ -119,8 +119,8 @@ var schemas = served([]mutant{
 	{
 		name: "flickr: two servers of one class are accepted",
 		file: "counter/flickr/config.go",
-		old:  "case s.offset == other.offset:",
-		new:  "case s.offset < 0:",
+		old:  "RefuseIf(s.offset == other.offset,",
+		new:  "RefuseIf(s.offset < 0,",
 		test: "TestTicketServersThatCouldGiveOneNumberTwiceAreRefused",
 	},
 	{

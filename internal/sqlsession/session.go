@@ -106,6 +106,22 @@ func On(ctx context.Context, db *sql.DB, call func(*sql.Conn) error) error {
 	}
 }
 
+// Transaction makes a call in a transaction on a connection that [On] lends, and commits it. An error leaves the outcome
+// open: the caller uses nothing that the call has reserved.
+func Transaction(ctx context.Context, db *sql.DB, options *sql.TxOptions, call func(*sql.Tx) error) error {
+	return On(ctx, db, func(connection *sql.Conn) error {
+		tx, err := connection.BeginTx(ctx, options)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+		if err := call(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
 // Home returns the schema that holds a table which is named without one, or would hold it; of MySQL the database. In
 // PostgreSQL a session shows another table if another client has SET its search path, or has made a temporary table.
 // Then an error says so.
@@ -173,6 +189,14 @@ func lasting(mysql bool) []string {
 		return []string{"log_bin", "sql_log_bin"}
 	}
 	return []string{"synchronous_commit"}
+}
+
+// Numbered returns a statement with the placeholders of a dialect: PostgreSQL numbers them.
+func Numbered(mysql bool, statement string) string {
+	for n := 1; !mysql && strings.Contains(statement, "?"); n++ {
+		statement = strings.Replace(statement, "?", fmt.Sprint("$", n), 1)
+	}
+	return statement
 }
 
 // Qualify returns a table's name with its schema, as statements have it.

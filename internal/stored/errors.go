@@ -47,6 +47,19 @@ func (e *ConfigError) Error() string {
 // Class is [snowfence.ClassUsage].
 func (e *ConfigError) Class() snowfence.Class { return snowfence.ClassUsage }
 
+// Refuse returns a *[ConfigError].
+func Refuse(field string, value any, limit string) error {
+	return &ConfigError{Field: field, Value: fmt.Sprint(value), Limit: limit}
+}
+
+// RefuseIf returns a *[ConfigError] if the value is wrong. With [cmp.Or] the first of several counts.
+func RefuseIf(wrong bool, field string, value any, limit string) error {
+	if wrong {
+		return Refuse(field, value, limit)
+	}
+	return nil
+}
+
 // LayoutMismatchError is returned when a namespace exists with another layout
 // than the configured one. It is refused because equal integers would mean
 // different things.
