@@ -101,8 +101,7 @@ func FuzzParseURL(f *testing.F) {
 }
 
 func FuzzAnswers(f *testing.F) {
-	servertest.FuzzAnswers(f, []string{"INFO {}\r\nPING\r\nMSG x 1 2\r\nab\r\n+OK\r\n", "HMSG x 1 y 2 3\r\nabc\r\n", "MSG x 1 9223372036854775807\r\n"},
-		func() storeclient.Answers { return &answers{} })
+	servertest.FuzzAnswers(f, []string{"INFO {}\r\nPING\r\nMSG x 1 2\r\nab\r\n+OK\r\n", "HMSG x 1 y 2 3\r\nabc\r\n", "MSG x 1 9223372036854775807\r\n"}, newAnswers)
 }
 
 func urlOf(p servertest.Place) string {

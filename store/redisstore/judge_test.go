@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/servertest"
-	"snowfence.example/snowfence/internal/storeclient"
 )
 
 func TestServerIsJudgedByWhatItShows(t *testing.T) {
@@ -108,8 +107,7 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 }
 
 func FuzzAnswers(f *testing.F) {
-	servertest.FuzzAnswers(f, []string{"$5\r\nhello\r\n*2\r\n:1\r\n%1\r\n+a\r\n$-1\r\n", "*4001\r\n", "$9223372036854775807\r\n"},
-		func() storeclient.Answers { return &answers{} })
+	servertest.FuzzAnswers(f, []string{"$5\r\nhello\r\n*2\r\n:1\r\n%1\r\n+a\r\n$-1\r\n", "*4001\r\n", "$9223372036854775807\r\n"}, newAnswers)
 }
 
 func FuzzDecode(f *testing.F) {
