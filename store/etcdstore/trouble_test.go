@@ -73,7 +73,7 @@ func TestCompactionDoesNotHurt(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for e, err := range s.List(t.Context(), "k/") {
-		if err != nil || e.Version != versions[e.Key] {
+		if err != nil || e.Version != versions[e.Key] || seen[e.Key] {
 			t.Fatalf("%+v, %v", e, err)
 		}
 		if seen[e.Key] = true; len(seen)%200 == 0 {
