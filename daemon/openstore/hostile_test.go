@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -82,33 +83,20 @@ func mysqlAnswersOf() []testkit.Answer {
 }
 
 func FuzzMySQLAnswers(f *testing.F) {
-	fuzzAnswers(f, func(r reply) storeclient.Answers { return &mysqlAnswers{reply: r} }, mysqlPacket(2, "\x00\x00\x00\x02\x00\x00\x00"), mysqlAnswersOf())
+	loggedIn := mysqlPacket(2, "\x00\x00\x00\x02\x00\x00\x00")
+	servertest.FuzzAnswers(f, bytesOf(loggedIn, mysqlAnswersOf()),
+		func() storeclient.Answers { return &mysqlAnswers{} }, func() storeclient.Answers { return &mysqlAnswers{reply: reply{stream: true}} })
 }
 
 func FuzzPostgresAnswers(f *testing.F) {
-	fuzzAnswers(f, func(r reply) storeclient.Answers { return &postgresAnswers{reply: r} }, "", postgresAnswersOf())
+	servertest.FuzzAnswers(f, bytesOf("", postgresAnswersOf()),
+		func() storeclient.Answers { return &postgresAnswers{} }, func() storeclient.Answers { return &postgresAnswers{reply: reply{stream: true}} })
 }
 
-// fuzzAnswers checks that a reader says the same of bytes that come at once and one by one.
-func fuzzAnswers(f *testing.F, reader func(reply) storeclient.Answers, first string, seeds []testkit.Answer) {
-	for _, answer := range seeds {
-		f.Add([]byte(first+answer.Bytes[:min(len(answer.Bytes), 1000)]), false)
+// bytesOf are the bytes of answers, each behind the first one.
+func bytesOf(first string, answers []testkit.Answer) (all []string) {
+	for _, answer := range answers {
+		all = append(all, first+answer.Bytes)
 	}
-	f.Fuzz(func(t *testing.T, b []byte, stream bool) {
-		whole, parts := reader(reply{stream: stream}), reader(reply{stream: stream})
-		whole.Asked(nil)
-		parts.Asked(nil)
-		wrong := whole.Take(b)
-		for i := range b {
-			if err := parts.Take(b[i : i+1]); err != nil {
-				if wrong == nil || wrong.Error() != err.Error() {
-					t.Errorf("whole: %v; byte by byte: %v", wrong, err)
-				}
-				return
-			}
-		}
-		if wrong != nil {
-			t.Errorf("whole: %v; byte by byte: nothing", wrong)
-		}
-	})
+	return all
 }

@@ -43,40 +43,6 @@ func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 	}
 }
 
-func TestLazyStoreThatIsClosedOpensNoLonger(t *testing.T) {
-	server := testkit.Redis(t)
-	server.Pause()
-	defer server.Resume()
-	s, err := Lazy("redis://"+server.Addr(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	calls := make(chan error)
-	for range 2 { // one opens, and one waits for it
-		go func() {
-			_, err := s.Get(context.Background(), "key")
-			calls <- err
-		}()
-	}
-	begun := time.NewTimer(100 * time.Millisecond)
-	<-begun.C
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	late := time.NewTimer(2 * time.Second)
-	defer late.Stop()
-	for range 2 {
-		select {
-		case err := <-calls:
-			if !errors.Is(err, store.ErrClosed) {
-				t.Errorf("error is %v", err)
-			}
-		case <-late.C:
-			t.Fatal("a call still waits")
-		}
-	}
-}
-
 func TestShortCallsOpenASlowStore(t *testing.T) {
 	server := testkit.Redis(t)
 	proxy := testkit.NewProxy(t, server.Addr())
@@ -101,30 +67,5 @@ func TestShortCallsOpenASlowStore(t *testing.T) {
 	proxy.Heal()
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Error(err)
-	}
-}
-
-// The calls are as short as those of a pinned worker with a window of 5 seconds.
-func TestLazyStoreOpensWithoutAMemberThatIsAway(t *testing.T) {
-	for _, name := range []string{"etcd", "zookeeper"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			e := testkit.StartEngine(t, name)
-			silent := testkit.NewProxy(t, e.Server.Addr())
-			silent.Drop()
-			s, err := Lazy(e.URL(silent.Addr()+","+e.Server.Addr(), 0), false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			testkit.Eventually(t, func(ctx context.Context) error {
-				ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
-				defer cancel()
-				if _, err := s.Get(ctx, "key"); !errors.Is(err, store.ErrNotFound) {
-					return err
-				}
-				return nil
-			})
-		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,38 +67,27 @@ func TestLazyStoreRefusesAURLAtOnceAndOpensNothingAfterClose(t *testing.T) {
 	}
 }
 
-func TestOneAttemptIsUnderWayAndEndsInTimeOrWithItsStore(t *testing.T) {
+// Package storeclient holds that there is one attempt at a time, which outlives a short call.
+func TestAttemptToOpenEndsInTimeOrWithItsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var begun atomic.Int32
 		refused := errors.New("refused")
 		l := newLazy(func(ctx context.Context) (store.Store, error) {
-			begun.Add(1)
 			<-ctx.Done()
 			return nil, refused
 		})
-		get := func(limit time.Duration) error {
-			ctx, cancel := context.WithTimeout(t.Context(), limit)
-			defer cancel()
-			_, err := l.stores.Get(ctx)
-			return err
+		begun := time.Now()
+		if _, err := l.Get(t.Context(), "key"); !errors.Is(err, refused) || time.Since(begun) != openLimit {
+			t.Errorf("after %s: %v", time.Since(begun), err)
 		}
-		for range 9 {
-			if err := get(time.Second); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, refused) || begun.Load() != 1 {
-				t.Errorf("attempt %d: %v", begun.Load(), err)
-			}
-		}
-		if err := get(time.Minute); !errors.Is(err, refused) || begun.Load() != 1 {
-			t.Errorf("attempt %d: %v", begun.Load(), err)
-		}
-		if err := get(time.Second); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refused) || begun.Load() != 2 {
-			t.Errorf("attempt %d: %v", begun.Load(), err)
-		}
+		waiting := make(chan error, 1)
+		go func() { _, err := l.Get(t.Context(), "key"); waiting <- err }()
+		synctest.Wait()
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		synctest.Wait() // the attempt has ended, or the bubble's end finds it
-		if err := get(time.Second); !errors.Is(err, store.ErrClosed) || begun.Load() != 2 {
-			t.Errorf("attempt %d: %v", begun.Load(), err)
+		if err := <-waiting; !errors.Is(err, store.ErrClosed) {
+			t.Errorf("a call that waits at the end: %v", err)
 		}
+		synctest.Wait() // the attempt has ended, or the bubble's end finds it
 	})
 }

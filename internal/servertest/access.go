@@ -18,7 +18,7 @@ func documentedRightsSuffice(t *testing.T, b bed) {
 	server, own, strangers := b.Login(t)
 	own.Addresses = []string{server.Addr()}
 	s := b.open(t, own)
-	version := swap(t, s, "key", "", "value")
+	version := Swap(t, s, "key", "", "value")
 	for name, call := range calls(s, version) {
 		if err := call(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -35,7 +35,7 @@ func documentedRightsSuffice(t *testing.T, b bed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swap(t, s, "key", e.Version, "after")
+	Swap(t, s, "key", e.Version, "after")
 	for name, p := range strangers {
 		p.Addresses = own.Addresses
 		if err := b.refused(t.Context(), p); err == nil || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), own.Password) {
@@ -70,10 +70,10 @@ func passwordFileMayChange(t *testing.T, b bed) {
 	p := b.at(server.Addr())
 	p.Query = "user=changing&password-file=" + path
 	s := b.open(t, p)
-	version := swap(t, s, "key", "", "value")
+	version := Swap(t, s, "key", "", "value")
 	set("second")
 	testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
-	swap(t, s, "key", version, "again")
+	Swap(t, s, "key", version, "again")
 }
 
 func tlsIsVerified(t *testing.T, b bed) {
@@ -90,7 +90,7 @@ func tlsIsVerified(t *testing.T, b bed) {
 		p.Query = query
 		return p
 	}
-	swap(t, b.open(t, at(secure, with(ours.File, certificate, key))), "key", "", "value")
+	Swap(t, b.open(t, at(secure, with(ours.File, certificate, key))), "key", "", "value")
 	for name, test := range map[string]struct {
 		place Place
 		want  string // a part of the error

@@ -20,8 +20,8 @@ import (
 func swapIsSentOnce(t *testing.T, b bed) {
 	proxy := testkit.NewProxy(t, b.server.Addr())
 	direct, s := b.open(t, b.at()), b.open(t, b.at(proxy.Addr()))
-	version := swap(t, s, "key", "", "created")
-	version = swap(t, s, "key", version, "warm")
+	version := Swap(t, s, "key", "", "created")
+	version = Swap(t, s, "key", version, "warm")
 	for round := range 4 {
 		value := fmt.Sprintf("lost-%d.", round)
 		sent := proxy.Count(b.wire(value))
@@ -36,7 +36,7 @@ func swapIsSentOnce(t *testing.T, b bed) {
 		}
 		// The client has connected again when this takes effect.
 		testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
-		version = swap(t, s, "key", e.Version, "after")
+		version = Swap(t, s, "key", e.Version, "after")
 		if n := sent(); n != 1 {
 			t.Errorf("the swap was sent %d times", n)
 		}
@@ -57,7 +57,7 @@ func silentServerEndsNoContextLate(t *testing.T, b bed) {
 			p := b.at(proxy.Addr())
 			p.Prefix += name
 			s := b.open(t, p)
-			all := calls(s, swap(t, s, "key", "", "before"))
+			all := calls(s, Swap(t, s, "key", "", "before"))
 			user := p
 			user.User, user.Password = "ids", secret // a library may ask for a token first
 			for verb, p := range map[string]Place{"open": p, "open with a login": user} {
@@ -99,7 +99,7 @@ func closeEndsCallsThatWait(t *testing.T, b bed) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := swap(t, s, "register", "", "value")
+	version := Swap(t, s, "register", "", "value")
 	sent := proxy.Count(b.wire("register"))
 	proxy.LoseReplies()
 	returned := make(chan error, 2)
@@ -135,7 +135,7 @@ func closedStoreLeavesNoGoroutine(t *testing.T, b bed) {
 		if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 			t.Error(err)
 		}
-		if err := errors.Join(listed(t.Context(), s, nil), s.Close()); err != nil {
+		if err := errors.Join(Listed(t.Context(), s, "", nil), s.Close()); err != nil {
 			t.Error(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -155,7 +155,7 @@ func closedStoreLeavesNoGoroutine(t *testing.T, b bed) {
 
 func clientSurvivesARestart(t *testing.T, b bed) {
 	s := b.open(t, b.at())
-	version := swap(t, s, "key", "", "before")
+	version := Swap(t, s, "key", "", "before")
 	for _, stop := range []func(){b.server.Kill, b.server.Stop} {
 		stop()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
@@ -180,7 +180,7 @@ func clientSurvivesARestart(t *testing.T, b bed) {
 			}
 			return err
 		})
-		version = swap(t, s, "key", version, "after")
+		version = Swap(t, s, "key", version, "after")
 	}
 }
 
@@ -191,7 +191,7 @@ func anyEndpointWillDo(t *testing.T, b bed) {
 		proxy.Drop()
 	}
 	s := b.open(t, b.at(fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t)), proxy.Addr(), b.server.Addr()))
-	version := swap(t, s, "key", "", "before")
+	version := Swap(t, s, "key", "", "before")
 	proxy.Drop()
 	version = Persist(t, s, "key", version, "beside a silent server")
 	b.server.Kill()
@@ -199,30 +199,24 @@ func anyEndpointWillDo(t *testing.T, b bed) {
 	Persist(t, s, "key", version, "after")
 }
 
-// Persist swaps until the swap is acknowledged, in the manner of a careful user: an unknown outcome
-// is looked up. Each attempt has little time, so that it meets a server that is silent no longer
-// than a caller in a hurry does. The value must be new.
-func Persist(t *testing.T, s store.Store, key string, version store.Version, value string) store.Version {
-	t.Helper()
-	testkit.Eventually(t, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*patience)
-		defer cancel()
-		next, err := s.Swap(ctx, key, version, []byte(value))
-		if err == nil {
-			version = next
-			return nil
-		}
-		e, readErr := s.Get(ctx, key)
-		if readErr != nil {
-			return errors.Join(err, readErr)
-		}
-		version = e.Version // an earlier swap may have taken effect
-		if string(e.Value) == value {
-			return nil
-		}
-		return err
-	})
-	return version
+// A pinned worker with a window of 5 seconds gives each request a sixth of it.
+func memberThatIsAwayHoldsNobodyUp(t *testing.T, b bed) {
+	silent := testkit.NewProxy(t, b.server.Addr())
+	silent.Drop()
+	for name, away := range map[string]string{"silent": silent.Addr(), "closed": fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))} {
+		t.Run(name, func(t *testing.T) {
+			// A busy machine may need more than one attempt.
+			testkit.Eventually(t, func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
+				defer cancel()
+				s, err := b.Open(ctx, b.URL(b.at(away, b.server.Addr())))
+				if err != nil {
+					return err
+				}
+				return s.Close()
+			})
+		})
+	}
 }
 
 func errorSaysWhyNobodyAnswers(t *testing.T, b bed) {

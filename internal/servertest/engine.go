@@ -46,6 +46,9 @@ type Engine struct {
 	// Ensemble says that Open refuses two addresses of one server, if it answers at both.
 	Ensemble bool
 
+	// Members says that Open asks every address: one that does not answer must not hold it up.
+	Members bool
+
 	// OpenExisting opens a store that must exist.
 	OpenExisting func(ctx context.Context, url string) (store.Store, error)
 
@@ -67,6 +70,9 @@ type Engine struct {
 
 	// Traits are what a store claims, by the query of its URL.
 	Traits map[string]store.Traits
+
+	// Hostile has the answers that break the protocol. Its server and its use are set.
+	Hostile testkit.Hostile
 
 	URLs
 }
@@ -140,7 +146,9 @@ func rules(e Engine) []rule {
 		{name: "ClosedStoreLeavesNoGoroutine", check: closedStoreLeavesNoGoroutine},
 		{name: "ClientSurvivesARestartOfItsServer", check: clientSurvivesARestart},
 		{name: "AnyOfSeveralEndpointsWillDo", check: anyEndpointWillDo},
+		{name: "MemberThatIsAwayHoldsNobodyUp", check: memberThatIsAwayHoldsNobodyUp, left: !e.Members},
 		{name: "ErrorSaysWhyNobodyAnswers", check: errorSaysWhyNobodyAnswers},
+		{name: "NoAnswerEndsTheProgram", check: noAnswerEndsTheProgram, left: e.Hostile.Answers == nil},
 
 		{name: "RightsOfTheDocumentationSuffice", check: documentedRightsSuffice, left: e.Login == nil},
 		{name: "PasswordFileMayChange", check: passwordFileMayChange, left: e.SetPassword == nil},
@@ -172,16 +180,7 @@ func (b bed) wire(text string) string {
 // open opens the store at a place until the end of the test.
 func (b bed) open(t *testing.T, p Place) store.Store {
 	t.Helper()
-	s, err := b.Open(t.Context(), b.URL(p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
+	return Opened(t, b.Open, b.URL(p))
 }
 
 // warm opens a store whose next swap is one request: its connection and its script exist.
@@ -196,38 +195,18 @@ func (b bed) warm(ctx context.Context, p Place) (store.Store, error) {
 	return s, nil
 }
 
-// swap swaps a register, which has to take effect.
-func swap(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {
-	t.Helper()
-	version, err := s.Swap(t.Context(), key, prev, []byte(value))
-	if err != nil {
-		t.Fatalf("swap %q to %q: %v", key, value, err)
-	}
-	return version
-}
-
 // calls are one of each kind, by name.
 func calls(s store.Store, version store.Version) map[string]func(context.Context) error {
 	all := map[string]func(context.Context) error{
 		"get":    func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err },
 		"swap":   func(ctx context.Context) error { _, err := s.Swap(ctx, "key", version, nil); return err },
 		"create": func(ctx context.Context) error { _, err := s.Swap(ctx, "new", "", nil); return err },
-		"list":   func(ctx context.Context) error { return listed(ctx, s, nil) },
+		"list":   func(ctx context.Context) error { return Listed(ctx, s, "", nil) },
 	}
 	if clock, ok := store.ClockOf(s); ok {
 		all["now"] = func(ctx context.Context) error { _, err := clock.Now(ctx); return err }
 	}
 	return all
-}
-
-// listed lists all registers, shows each to see, and returns the last error.
-func listed(ctx context.Context, s store.Store, see func(store.Entry)) (last error) {
-	for e, err := range s.List(ctx, "") {
-		if last = err; err == nil && see != nil {
-			see(e)
-		}
-	}
-	return last
 }
 
 // ended returns what a call returned, and fails the test if it hangs.

@@ -67,7 +67,7 @@ func prefixesDoNotSeeEachOther(t *testing.T, b bed) {
 		p.Addresses = b.at().Addresses
 		stores[i] = b.open(t, p)
 		for _, key := range keys {
-			versions[swap(t, stores[i], key, "", fmt.Sprint(i))] = true
+			versions[Swap(t, stores[i], key, "", fmt.Sprint(i))] = true
 		}
 	}
 	if len(versions) != len(stores)*len(keys) {
@@ -75,7 +75,7 @@ func prefixesDoNotSeeEachOther(t *testing.T, b bed) {
 	}
 	for i, s := range stores {
 		found := 0
-		err := listed(t.Context(), s, func(e store.Entry) {
+		err := Listed(t.Context(), s, "", func(e store.Entry) {
 			if found++; string(e.Value) != fmt.Sprint(i) {
 				t.Errorf("%+v lists %q of %+v", b.Apart[i], e.Key, e)
 			}
@@ -92,7 +92,7 @@ func readerWritesNothing(t *testing.T, b bed) {
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("get: %v", err)
 	}
-	if err := listed(t.Context(), s, func(e store.Entry) { t.Errorf("list: %+v", e) }); err != nil {
+	if err := Listed(t.Context(), s, "", func(e store.Entry) { t.Errorf("list: %+v", e) }); err != nil {
 		t.Error(err)
 	}
 	if after := b.Content(t, b.server); after != before {
@@ -109,7 +109,7 @@ func storeThatMustExistIsNotMade(t *testing.T, b bed) {
 			t.Errorf("%v, want %v", err, store.ErrNoStore)
 		}
 	}
-	version := swap(t, b.open(t, b.at()), "key", "", "value")
+	version := Swap(t, b.open(t, b.at()), "key", "", "value")
 	s, err := b.OpenExisting(t.Context(), u)
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func whatOthersWroteIsDamage(t *testing.T, b bed) {
 		number++
 		t.Run(name, func(t *testing.T) {
 			s := b.open(t, p)
-			version := swap(t, s, "key", "", "value")
+			version := Swap(t, s, "key", "", "value")
 			spoil(t, b.server, p.Prefix, "key")
 			if e, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("get: %+v, %v", e, err)
@@ -140,7 +140,7 @@ func whatOthersWroteIsDamage(t *testing.T, b bed) {
 					t.Errorf("swap under %q: %v, want %v", prev, err, b.Spoiled)
 				}
 			}
-			if err := listed(t.Context(), s, nil); !errors.Is(err, store.ErrDamaged) {
+			if err := Listed(t.Context(), s, "", nil); !errors.Is(err, store.ErrDamaged) {
 				t.Errorf("list: %v", err)
 			}
 		})

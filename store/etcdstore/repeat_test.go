@@ -15,9 +15,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
-	"snowfence.example/snowfence/store/etcdstore"
 )
 
 // A relay or a server may end a transaction with a status of its own after it
@@ -25,21 +25,17 @@ import (
 // what a proposal that was not answered in time does. etcd's own proxy is a client
 // of the same library.
 func TestSwapIsSentOnceWhateverStatusItEndsWith(t *testing.T) {
-	server := testkit.Etcd(t)
-	direct := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}})
+	server, direct, _ := opened(t)
 	for way, endpoint := range map[string]func(relay string) string{
 		"straight":           func(relay string) string { return relay },
 		"through-etcd-proxy": func(relay string) string { return testkit.EtcdProxy(t, relay).Addr() },
 	} {
 		relay := startRelay(t, server.Addr())
-		s := open(t, etcdstore.Config{Endpoints: []string{endpoint(relay.address)}})
+		s := open(t, endpoint(relay.address))
 		for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
 			t.Run(way+"/"+code.String(), func(t *testing.T) {
 				key := way + "." + strings.ToLower(code.String())
-				prev, err := s.Swap(t.Context(), key, "", []byte("first"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				prev := servertest.Swap(t, s, key, "", "first")
 				before := relay.transactions.Load()
 				relay.verdict.Store(uint32(code))
 				if _, err := s.Swap(t.Context(), key, prev, []byte("second")); err == nil || errors.Is(err, store.ErrConflict) {

@@ -17,6 +17,9 @@ import (
 )
 
 func TestEtcdKeepsEveryRule(t *testing.T) {
+	frame := func(size int, kind, flags byte, rest string) string {
+		return string([]byte{byte(size >> 16), byte(size >> 8), byte(size), kind, flags, 0, 0, 0, 1}) + rest
+	}
 	servertest.Run(t, servertest.Engine{
 		Name:  "etcd",
 		Start: func(t testing.TB) *testkit.Server { return testkit.Etcd(t) },
@@ -57,8 +60,21 @@ func TestEtcdKeepsEveryRule(t *testing.T) {
 			"":        {Engine: "etcd", Durable: true},
 			"loss=2s": {Engine: "etcd", Loss: 2 * time.Second},
 		},
+		Members: true,
+		Hostile: testkit.Hostile{Persists: true, Answers: []testkit.Answer{
+			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n"},
+			{Bytes: frame(1<<24-1, 0, 0, "x")}, {Bytes: frame(5, 0, 0, "\x00\xff\xff\xff\xff")}, {Bytes: frame(5, 0, 0, "\x01\x7f\xff\xff\xff")},
+			{Bytes: frame(0, 4, 0, ""), Times: 10000}, {Bytes: frame(8, 6, 0, "12345678"), Times: 10000}, {Bytes: frame(4, 8, 0, "\x7f\xff\xff\xff")},
+			{Bytes: frame(6, 4, 0, "\x00\x01\xff\xff\xff\xff")}, {Bytes: frame(6, 4, 0, "\x00\x05\xff\xff\xff\xff")},
+			{Bytes: frame(1, 1, 4, "\x88")}, {Bytes: frame(16384, 9, 0, strings.Repeat("x", 16384)), Times: 1000}, {Bytes: frame(4, 3, 0, "\x00\x00\x00\x00")},
+			{Bytes: frame(8, 7, 0, "\x7f\xff\xff\xff\x00\x00\x00\x00")}, {Bytes: ""},
+		}},
 		URLs: urls(),
 	})
+}
+
+func FuzzParseURL(f *testing.F) {
+	servertest.FuzzURLs(f, etcdstore.ParseURL, "etcd://me:pw@a:1,[::1]/prefix?loss=1s")
 }
 
 // damage is what others can write in the place of a register.

@@ -2,7 +2,6 @@ package etcdstore_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,44 +11,38 @@ import (
 
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 )
 
-func open(t *testing.T, c etcdstore.Config) *etcdstore.Store {
+func open(t *testing.T, addresses ...string) *etcdstore.Store {
 	t.Helper()
-	s, err := etcdstore.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return servertest.Opened(t, etcdstore.Open, etcdstore.Config{Endpoints: addresses})
 }
 
-func TestClusterGoesOnWithoutItsLeader(t *testing.T) {
-	servers := testkit.EtcdCluster(t, 3)
+// opened starts a server, and opens a store and the library's own client on it.
+func opened(t *testing.T, arguments ...string) (*testkit.Server, *etcdstore.Store, *clientv3.Client) {
+	t.Helper()
+	server := testkit.Etcd(t, arguments...)
+	return server, open(t, server.Addr()), rawClient(t, server)
+}
+
+// cluster starts a cluster, and opens a store on all its members.
+func cluster(t *testing.T) (servers []*testkit.Server, leader *testkit.Server, s *etcdstore.Store) {
+	t.Helper()
+	servers = testkit.EtcdCluster(t, 3)
 	var addresses []string
 	for _, server := range servers {
 		addresses = append(addresses, server.Addr())
 	}
-	s := open(t, etcdstore.Config{Endpoints: addresses})
-	swap := func(prev store.Version, value string) (store.Version, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		return s.Swap(ctx, "key", prev, []byte(value))
-	}
-	version, err := swap("", "0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader := testkit.EtcdLeader(t.Context(), servers)
-	if leader == nil {
+	if leader = testkit.EtcdLeader(t.Context(), servers); leader == nil {
 		t.Fatal("nobody leads")
 	}
+	return servers, leader, open(t, addresses...)
+}
+
+func TestClusterGoesOnWithoutItsLeader(t *testing.T) {
+	servers, leader, s := cluster(t)
+	version := servertest.Swap(t, s, "key", "", "0")
 	leader.Kill()
 	version = servertest.Persist(t, s, "key", version, "without its leader")
 
@@ -59,39 +52,13 @@ func TestClusterGoesOnWithoutItsLeader(t *testing.T) {
 		other = servers[1]
 	}
 	other.Kill()
-	if _, err := swap(version, "without a majority"); err == nil {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := s.Swap(ctx, "key", version, []byte("without a majority")); err == nil {
 		t.Error("acknowledged by a minority")
 	}
 	leader.Start()
 	servertest.Persist(t, s, "key", version, "with a majority again")
-}
-
-func TestListReadsPageByPage(t *testing.T) {
-	server := testkit.Etcd(t)
-	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
-	const n = 1001
-	for from := 0; from < n; from += 100 {
-		var puts []clientv3.Op
-		for i := from; i < min(from+100, n); i++ {
-			puts = append(puts, clientv3.OpPut(fmt.Sprintf("snowfence/k/%d", i), strings.Repeat("a", 32)+"\n"+fmt.Sprint(i)))
-		}
-		if _, err := raw.Txn(t.Context()).Then(puts...).Commit(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seen := map[string]bool{}
-	for e, err := range s.List(t.Context(), "k/") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if seen[e.Key] || e.Key != "k/"+string(e.Value) {
-			t.Errorf("%q with %q, seen: %t", e.Key, e.Value, seen[e.Key])
-		}
-		seen[e.Key] = true
-	}
-	if len(seen) != n {
-		t.Errorf("%d registers, want %d", len(seen), n)
-	}
 }
 
 func rawClient(t *testing.T, server *testkit.Server) *clientv3.Client {

@@ -12,6 +12,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
@@ -19,12 +20,8 @@ import (
 
 func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
 	t.Parallel()
-	server := testkit.Etcd(t, "--quota-backend-bytes", "262144")
-	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
-	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	server, s, raw := opened(t, "--quota-backend-bytes", "262144")
+	version := servertest.Swap(t, s, "key", "", "before")
 	for filled := 0; ; filled++ {
 		if _, err := raw.Put(t.Context(), "ballast", strings.Repeat("b", 64<<10)); err != nil {
 			break
@@ -38,46 +35,31 @@ func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
 	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
 		t.Errorf("get: %+v, %v", e, err)
 	}
-	for e, err := range s.List(t.Context(), "") {
-		if err != nil || e.Version != version {
-			t.Errorf("list: %+v, %v", e, err)
-		}
+	if err := servertest.Listed(t.Context(), s, "", nil); err != nil {
+		t.Errorf("list: %v", err)
 	}
 	// Once its operator has made room it goes on.
 	current, err := raw.Get(t.Context(), "ballast")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []func() error{
-		func() error {
-			_, err := raw.Compact(t.Context(), current.Header.GetRevision(), clientv3.WithCompactPhysical())
-			return err
-		},
-		func() error { _, err := raw.Defragment(t.Context(), server.Addr()); return err },
-		func() error { _, err := raw.AlarmDisarm(t.Context(), &clientv3.AlarmMember{}); return err },
-	} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
+	_, compacted := raw.Compact(t.Context(), current.Header.GetRevision(), clientv3.WithCompactPhysical())
+	_, defragmented := raw.Defragment(t.Context(), server.Addr())
+	_, disarmed := raw.AlarmDisarm(t.Context(), &clientv3.AlarmMember{})
+	if err := errors.Join(compacted, defragmented, disarmed); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := s.Swap(t.Context(), "key", version, []byte("after")); err != nil {
-		t.Errorf("with room again: %v", err)
-	}
+	servertest.Swap(t, s, "key", version, "after")
 }
 
 func TestCompactionDoesNotHurt(t *testing.T) {
 	t.Parallel()
-	server := testkit.Etcd(t)
-	s, raw := open(t, etcdstore.Config{Endpoints: []string{server.Addr()}}), rawClient(t, server)
+	_, s, raw := opened(t)
 	versions := map[string]store.Version{}
 	const n = 600 // some pages
 	for i := range n {
 		key := fmt.Sprintf("k/%d", i)
-		version, err := s.Swap(t.Context(), key, "", []byte("first"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		versions[key] = version
+		versions[key] = servertest.Swap(t, s, key, "", "first")
 	}
 	compact := func() {
 		t.Helper()
@@ -89,39 +71,25 @@ func TestCompactionDoesNotHurt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	seen := 0
+	seen := map[string]bool{}
 	for e, err := range s.List(t.Context(), "k/") {
-		if err != nil || e.Version != versions[e.Key] {
+		if err != nil || e.Version != versions[e.Key] || seen[e.Key] {
 			t.Fatalf("%+v, %v", e, err)
 		}
-		if seen++; seen%200 == 0 {
+		if seen[e.Key] = true; len(seen)%200 == 0 {
 			compact() // while the list is under way
 		}
 	}
-	if seen != n {
-		t.Errorf("%d registers, want %d", seen, n)
+	if len(seen) != n {
+		t.Errorf("%d registers, want %d", len(seen), n)
 	}
-	if _, err := s.Swap(t.Context(), "k/0", versions["k/0"], []byte("second")); err != nil {
-		t.Errorf("under a version from before the compaction: %v", err)
-	}
+	servertest.Swap(t, s, "k/0", versions["k/0"], "second") // under a version from before the compaction
 }
 
 func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 	t.Parallel()
-	servers := testkit.EtcdCluster(t, 3)
-	var addresses []string
-	for _, server := range servers {
-		addresses = append(addresses, server.Addr())
-	}
-	s := open(t, etcdstore.Config{Endpoints: addresses})
-	version, err := s.Swap(t.Context(), "key", "", []byte("before"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	leader := testkit.EtcdLeader(t.Context(), servers)
-	if leader == nil {
-		t.Fatal("nobody leads")
-	}
+	servers, leader, s := cluster(t)
+	version := servertest.Swap(t, s, "key", "", "before")
 	var left *testkit.Server
 	paused := []*testkit.Server{leader}
 	for _, server := range servers {
@@ -137,10 +105,7 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 		server.Pause()
 	}
 	// The one that is left answers, and has no say.
-	alone, err := etcdstore.ParseURL("etcd://" + left.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := etcdstore.Config{Endpoints: []string{left.Addr()}}
 	tried := map[string]bool{"before": true}
 	for i := range 12 {
 		value := fmt.Sprint("swap ", i)
@@ -152,11 +117,8 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 		cancel()
 	}
 	begun := time.Now()
-	if refused, err := etcdstore.Open(t.Context(), alone); err == nil || !strings.Contains(err.Error(), "no leader") {
+	if err := servertest.Refusal(t, etcdstore.Open, alone); err == nil || !strings.Contains(err.Error(), "no leader") {
 		t.Errorf("opened on a member that is cut off: %v", err)
-		if refused != nil {
-			_ = refused.Close()
-		}
 	} else if took := time.Since(begun); took > 6*time.Second {
 		t.Errorf("refused after %v", took)
 	}

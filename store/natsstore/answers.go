@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 const (
@@ -18,11 +20,12 @@ const (
 // answers follows the protocol of NATS. The client library takes a message's length for
 // granted, and keeps every message of a subscription until it is read.
 type answers struct {
-	line     []byte // the beginning of a line
-	payload  int    // bytes of a message that are still to come, with its end
-	bytes    int    // since the last request
-	messages int    // since the last request
+	lines    storeclient.Lines
+	bytes    int // since the last request
+	messages int // since the last request
 }
+
+func newAnswers() storeclient.Answers { return &answers{lines: storeclient.Lines{Most: maxLine}} }
 
 // Asked implements storeclient.Answers. A server can make the client answer its pings: these
 // are no requests.
@@ -37,78 +40,53 @@ func (a *answers) Take(b []byte) error {
 	if a.bytes += len(b); a.bytes > maxUnasked {
 		return fmt.Errorf("more than %d bytes after one request", maxUnasked)
 	}
-	for len(b) > 0 {
-		if a.payload > 2 {
-			n := min(a.payload-2, len(b))
-			a.payload -= n
-			b = b[n:]
-			continue
-		}
-		if a.payload > 0 {
-			if b[0] != "\n\r"[a.payload-1] {
+	return a.lines.Take(b, a.control, func(part []byte, left int) error {
+		// The last two of a message are its end.
+		for i, end := range "\r\n" {
+			if at := len(part) - 2 + i + left; at >= 0 && at < len(part) && rune(part[at]) != end {
 				return errors.New("a message that does not end where its length says")
 			}
-			a.payload--
-			b = b[1:]
-			continue
 		}
-		line, rest, whole := bytes.Cut(b, []byte("\n"))
-		if len(a.line)+len(line) > maxLine {
-			return fmt.Errorf("a line of more than %d bytes", maxLine)
-		}
-		if !whole {
-			a.line = append(a.line, line...)
-			return nil
-		}
-		if len(a.line) > 0 {
-			line = append(a.line, line...)
-			a.line = a.line[:0]
-		}
-		if err := a.control(line); err != nil {
-			return err
-		}
-		b = rest
-	}
-	return nil
+		return nil
+	})
 }
 
-// control takes in a line.
-func (a *answers) control(line []byte) error {
+// control takes in a line. It returns how many bytes of a message are behind it, with its end.
+func (a *answers) control(line []byte) (int, error) {
 	line, whole := bytes.CutSuffix(line, []byte("\r"))
 	words := bytes.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' })
 	if !whole || bytes.ContainsRune(line, '\r') || len(words) == 0 {
-		return fmt.Errorf("the line %.32q: must have words and end in CRLF: is it a NATS server?", line)
+		return 0, fmt.Errorf("the line %.32q: must have words and end in CRLF: is it a NATS server?", line)
 	}
 	operation := string(bytes.ToUpper(words[0]))
 	var lengths int
 	switch operation {
 	case "INFO", "PING", "PONG", "+OK", "-ERR":
-		return nil
+		return 0, nil
 	case "MSG":
 		lengths = 1
 	case "HMSG":
 		lengths = 2
 	default:
-		return fmt.Errorf("the line %.32q: its first word is none of the protocol: is it a NATS server?", line)
+		return 0, fmt.Errorf("the line %.32q: its first word is none of the protocol: is it a NATS server?", line)
 	}
 	// Subject, subscription, where to answer (or not), lengths.
 	if n := len(words) - lengths; n != 3 && n != 4 {
-		return fmt.Errorf("the line %.80q: must have a subject, a subscription and %d length(s)", line, lengths)
+		return 0, fmt.Errorf("the line %.80q: must have a subject, a subscription and %d length(s)", line, lengths)
 	}
 	var sizes []uint64
 	for _, word := range words[len(words)-lengths:] {
 		n, err := strconv.ParseUint(string(word), 10, 64)
 		if err != nil || n > maxMessage {
-			return fmt.Errorf("a message whose length is %.32q: must be a number up to %d", word, maxMessage)
+			return 0, fmt.Errorf("a message whose length is %.32q: must be a number up to %d", word, maxMessage)
 		}
 		sizes = append(sizes, n)
 	}
 	if !slices.IsSorted(sizes) {
-		return fmt.Errorf("a message of %d bytes with a header of %d", sizes[1], sizes[0])
+		return 0, fmt.Errorf("a message of %d bytes with a header of %d", sizes[1], sizes[0])
 	}
 	if a.messages++; a.messages > maxMessages {
-		return fmt.Errorf("more than %d messages after one request", maxMessages)
+		return 0, fmt.Errorf("more than %d messages after one request", maxMessages)
 	}
-	a.payload = int(sizes[len(sizes)-1]) + len("\r\n")
-	return nil
+	return int(sizes[len(sizes)-1]) + len("\r\n"), nil
 }

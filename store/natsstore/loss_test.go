@@ -4,13 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -28,19 +28,6 @@ type ahead struct {
 }
 
 func (a ahead) Wall() time.Time { return a.Clock.Wall().Add(a.by) }
-
-// lossLayout has few sequences, so that a tick is used up soon.
-func lossLayout(t *testing.T) snowfence.Layout {
-	t.Helper()
-	l := snowfence.DefaultLayout()
-	l.Fields = []snowfence.Field{
-		{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 1}, {Kind: snowfence.Sequence, Bits: 4},
-	}
-	if err := l.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
 
 // TestFolderReplacedByAnEarlierCopy is what a crash of a machine does that had
 // not synced: the server's folder is replaced by a copy from before the last
@@ -79,24 +66,18 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 	t.Helper()
 	server := testkit.NATS(t)
 	proxy := testkit.NewProxy(t, server.Addr())
-	layout := lossLayout(t)
-	hold := func(s store.Store, clock snowfence.Clock) *fence.Holder {
+	layout := servertest.Layout()
+	hold := func(s store.Store, host string, clock snowfence.Clock) *fence.Holder {
 		t.Helper()
-		h, err := fence.Open(t.Context(), fence.Config{
-			Store: s, Layout: layout, Worker: new(int64), Window: lossWindow, Clock: clock,
-		})
-		if err != nil {
-			t.Fatalf("claim: %v", err)
-		}
-		t.Cleanup(func() { _ = h.Close(t.Context()) }) // its store is gone, or its worker id
-		return h
+		c := servertest.HolderOf(s, lossWindow, host)
+		c.Clock = clock
+		return servertest.Hold(t, c)
 	}
-	holder := hold(open(t, of(proxy.Addr(), set)), snowfence.SystemClock())
+	holder := hold(open(t, of(proxy.Addr(), set)), "holder", snowfence.SystemClock())
 	// Copies are taken until the holder extends within half a second of one.
 	watcher := open(t, of(server.Addr()))
-	key := stored.RegisterKey(stored.DefaultNamespace, layout, 0)
 	backup := filepath.Join(t.TempDir(), "jetstream")
-	left, forgotten := crashAfterExtension(t, server, proxy, holder, watcher, key, backup)
+	left, forgotten := crashAfterExtension(t, server, proxy, holder, watcher, backup)
 	// The holder, which knows nothing, goes on for as long as it can, while the folder is replaced and later.
 	issued := make(chan []snowfence.ID, 1)
 	go func() {
@@ -119,7 +100,7 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 	// The claimant's clock has just passed the bound that is left.
 	wall := snowfence.SystemClock()
 	clock := ahead{Clock: wall, by: layout.TimeOf(left.Until).Sub(wall.Wall()) + 50*time.Millisecond}
-	claimant := hold(open(t, of(server.Addr(), set)), clock)
+	claimant := hold(open(t, of(server.Addr(), set)), "claimant", clock)
 	claimed := claimant.Status()
 	if claimed.Floor < left.Until {
 		t.Errorf("the claimant begins at %d, below the bound that it read, %d", claimed.Floor, left.Until)
@@ -134,11 +115,7 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 	case <-time.After(testkit.Hang):
 		t.Fatal("the holder issues without end")
 	}
-	for _, id := range mine {
-		if _, found := slices.BinarySearch(theirs, id); found {
-			repeated++
-		}
-	}
+	repeated = servertest.Repeated(mine, theirs)
 	t.Logf("the holder issued %d ids after the crash, the claimant %d, and %d of them are equal", len(mine), len(theirs), repeated)
 	if len(mine) == 0 {
 		t.Error("the holder issued nothing after the crash")
@@ -148,24 +125,12 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 
 // crashAfterExtension kills the server when the register has changed since the
 // last copy of its folder, and returns what the copy has and what it lacks.
-func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, holder *fence.Holder, s *Store, key, backup string) (left, forgotten stored.Register) {
+func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, holder *fence.Holder, s *Store, backup string) (left, forgotten stored.Register) {
 	t.Helper()
-	read := func() (store.Entry, stored.Register) {
-		t.Helper()
-		e, err := s.Get(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := stored.DecodeRegister(e.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e, r
-	}
 	every := time.NewTicker(5 * time.Millisecond)
 	defer every.Stop()
 	for range 50 {
-		before, register := read()
+		before := servertest.Register(t, s)
 		heard := holder.Status().Extensions
 		server.Pause()
 		copied := time.Now()
@@ -176,7 +141,7 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 		}
 		for time.Since(copied) < 500*time.Millisecond {
 			<-every.C
-			if now, next := read(); now.Version != before.Version && next.Until > register.Until {
+			if next := servertest.Register(t, s); next.Until > before.Until {
 				// The holder is to have heard of it.
 				for holder.Status().Extensions == heard && time.Since(copied) < lossKnown {
 					<-every.C
@@ -186,7 +151,7 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 				if took := time.Since(copied); took >= lossKnown {
 					t.Fatalf("the copy is %v old: older than what may be lost", took)
 				}
-				return register, next
+				return before, next
 			}
 		}
 	}
@@ -198,26 +163,11 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 // changes nothing: the default loss with the default window.
 func TestLossThatIsTooGreatForTheWindowIsRefused(t *testing.T) {
 	server := testkit.NATS(t)
-	tests := []struct {
-		name   string
-		loss   time.Duration
-		window time.Duration
-	}{
-		{"the defaults", 0, 0},
-		{"a third of the window", time.Second, lossWindow},
-	}
-	for _, test := range tests {
-		s := open(t, of(server.Addr(), func(c *Config) { c.Loss = test.loss }))
-		h, err := fence.Open(t.Context(), fence.Config{Store: s, Window: test.window})
-		if err == nil {
-			t.Errorf("%s: taken", test.name)
-			_ = h.Close(t.Context())
-			continue
+	for loss, window := range map[time.Duration]time.Duration{0: 0, time.Second: 3 * time.Second} {
+		s := open(t, of(server.Addr(), func(c *Config) { c.Loss = loss }))
+		if h, err := fence.Open(t.Context(), fence.Config{Store: s, Window: window}); err == nil || !strings.Contains(err.Error(), "can lose") {
+			t.Errorf("a loss of %v with a window of %v: %+v, %v", loss, window, h, err)
 		}
-		if !strings.Contains(err.Error(), "can lose") {
-			t.Errorf("%s: %v", test.name, err)
-		}
-		t.Logf("%s: %v", test.name, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package natsstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"snowfence.example/snowfence/internal/servertest"
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
 
 func TestNATSKeepsEveryRule(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
 	servertest.Run(t, servertest.Engine{
 		Name:  "nats",
 		Start: func(t testing.TB) *testkit.Server { return testkit.NATS(t) },
@@ -49,8 +52,56 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 		TLS: func(t *testing.T, authority, certificate, key string) string {
 			return testkit.NATS(t, fmt.Sprintf(`tls { cert_file: %q, key_file: %q, ca_file: %q, verify: true }`, certificate, key, authority)).Addr()
 		},
+		Traits: map[string]store.Traits{
+			"":        {Engine: "nats", Loss: DefaultLoss},
+			"loss=5s": {Engine: "nats", Loss: 5 * time.Second},
+		},
+		Hostile: testkit.Hostile{First: "must be INFO", Answers: []testkit.Answer{
+			{Bytes: "MSG x 1 9223372036854775807\r\n", Wrong: `a message whose length is "9223372036854775807"`},
+			{Bytes: "MSG x 1 100000000000\r\nx", Wrong: "a message whose length"},
+			{Bytes: "MSG x 1 18446744073709551617\r\n", Wrong: "a message whose length"},
+			{Bytes: "MSG x 1 -1\r\n", Wrong: "a message whose length"},
+			{Bytes: "HMSG x 1 9223372036854775807 9223372036854775807\r\n", Wrong: "a message whose length"},
+			{Bytes: "hmsg x 1 12 2\r\n", Wrong: "a message of 2 bytes with a header of 12"},
+			{Bytes: "MSG x 1 2\r\nabcd\r\n", Wrong: "does not end where its length says"},
+			{Bytes: "MSG x\r\n", Wrong: "must have a subject"},
+			{Bytes: "MSG x 1 1\r2\r\n", Wrong: "must have words and end in CRLF"},
+			{Bytes: "INFO {" + long, Wrong: "a line of more than"},
+			{Bytes: "MSG " + long, Wrong: "a line of more than"},
+			{Bytes: "-ERR " + long, Wrong: "a line of more than"},
+			{Bytes: "MSG x 1 0\r\n\r\n", Times: 64*256 + 1},
+			{Bytes: "MSG x 1 1048576\r\n" + long + "\r\n", Times: 100},
+			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n", Wrong: "is it a NATS server?"},
+			{Bytes: "\r\n", Wrong: "the line"},
+			{Bytes: "PING\r\n"}, {Bytes: "+OK\r\n"}, {Bytes: "-ERR 'no'\r\n"}, {Bytes: "INFO {}\r\n"}, {Bytes: "INFO x\r\n"},
+			{Bytes: `INFO {"version":"2.10.0","max_payload":-1}` + "\r\nPONG\r\n"},
+		}},
 		URLs: urls(),
 	})
+}
+
+// NATS 2.9, which can't be durable, has no part in this.
+func TestDurableStoreLosesNothingAndOnlyTheUnsafeOneWarns(t *testing.T) {
+	for query, warnings := range map[string]int{"durable=true": 0, "unsafe-ignore-loss=true": 1} {
+		c, err := ParseURL("nats://h?" + query)
+		if err == nil {
+			c, err = c.withDefaults()
+		}
+		s := &Store{config: c, life: storeclient.Begin()}
+		traits, traitsErr := s.Traits(t.Context())
+		if err := errors.Join(err, traitsErr); err != nil || traits != (store.Traits{Engine: "nats", Durable: true}) || len(s.Warnings()) != warnings {
+			t.Errorf("%q: %+v, %q, %v", query, traits, s.Warnings(), err)
+		}
+	}
+}
+
+func FuzzParseURL(f *testing.F) {
+	servertest.FuzzURLs(f, ParseURL, "nats://u:pass@a:1,b/bucket?loss=5s&replicas=3", "nats://h?durable=true", "nats://[::1]", "nats://h/b?unsafe-ignore-loss=true",
+		"nats://", "nats://u:p@h@i", "nats://h?tls=true", "nats://%zz@h")
+}
+
+func FuzzAnswers(f *testing.F) {
+	servertest.FuzzAnswers(f, []string{"INFO {}\r\nPING\r\nMSG x 1 2\r\nab\r\n+OK\r\n", "HMSG x 1 y 2 3\r\nabc\r\n", "MSG x 1 9223372036854775807\r\n"}, newAnswers)
 }
 
 func urlOf(p servertest.Place) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nkeys"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -43,6 +44,20 @@ var bad = map[string]func(*jetstream.StreamConfig){
 	},
 }
 
+// bucketOf returns a config with its defaults, and the settings of a new bucket.
+func bucketOf(t *testing.T, c Config) (Config, jetstream.StreamConfig) {
+	t.Helper()
+	c, err := c.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, err := c.newBucket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, settings
+}
+
 func TestBucketThatMayDropRegistersIsRefused(t *testing.T) {
 	server := testkit.NATS(t)
 	js := raw(t, server.Addr())
@@ -56,14 +71,7 @@ func TestBucketThatMayDropRegistersIsRefused(t *testing.T) {
 				c.Replicas = 3
 			}
 		})
-		full, err := c.withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings, err := full.newBucket()
-		if err != nil {
-			t.Fatal(err)
-		}
+		full, settings := bucketOf(t, c)
 		if err := full.judge(settings); err != nil {
 			t.Fatalf("a new bucket is refused: %v", err)
 		}
@@ -79,11 +87,8 @@ func TestBucketThatMayDropRegistersIsRefused(t *testing.T) {
 			continue
 		}
 		tried++
-		if s, err := Open(t.Context(), c); !errors.As(err, &refused) || refused.Setting != setting {
+		if err := servertest.Refusal(t, Open, c); !errors.As(err, &refused) || refused.Setting != setting {
 			t.Errorf("%s: opened with %v", setting, err)
-			if err == nil {
-				_ = s.Close()
-			}
 		}
 		if err := js.DeleteStream(t.Context(), full.stream()); err != nil {
 			t.Fatal(err)
@@ -95,33 +100,25 @@ func TestBucketThatMayDropRegistersIsRefused(t *testing.T) {
 }
 
 func TestBucketThatIsSpoiledLaterIsRefused(t *testing.T) {
-	server := testkit.NATS(t)
-	s := open(t, of(server.Addr()))
-	swap(t, s, "key", "", "value")
-	settings, err := s.config.newBucket()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, server := opened(t)
+	servertest.Swap(t, s, "key", "", "value")
+	_, settings := bucketOf(t, s.config)
 	settings.MaxAge = time.Hour
 	if _, err := raw(t, server.Addr()).UpdateStream(t.Context(), settings); err != nil {
 		t.Fatal(err)
 	}
 	current(s).judged.Store(-int64(judgeEvery)) // as if half a minute had passed
-	for range 2 {
+	// The first call judges it again. While another one does, the others are refused as well.
+	swapInto := func(key string) {
 		var refused *ServerError
-		if _, err := s.Swap(t.Context(), "new", "", nil); !errors.As(err, &refused) {
+		if _, err := s.Swap(t.Context(), key, "", nil); !errors.As(err, &refused) {
 			t.Errorf("a swap into a bucket that expires: %v", err)
 		}
 	}
-	// While one call judges it again, the others are refused as well.
+	swapInto("new")
 	var callers sync.WaitGroup
 	for i := range 50 {
-		callers.Go(func() {
-			var refused *ServerError
-			if _, err := s.Swap(t.Context(), fmt.Sprint("new-", i), "", nil); !errors.As(err, &refused) {
-				t.Errorf("a swap among others into a bucket that expires: %v", err)
-			}
-		})
+		callers.Go(func() { swapInto(fmt.Sprint("new-", i)) })
 	}
 	callers.Wait()
 }
@@ -151,8 +148,8 @@ func TestBucketsThatOthersMakeWillDo(t *testing.T) {
 	}
 	for _, bucket := range []string{"snowfence", "byclient", "limited"} {
 		s := open(t, of(server.Addr(), func(c *Config) { c.Bucket = bucket }))
-		version := swap(t, s, "key", "", "value")
-		swap(t, s, "key", version, "other value")
+		version := servertest.Swap(t, s, "key", "", "value")
+		servertest.Swap(t, s, "key", version, "other value")
 		if bucket != "limited" {
 			continue
 		}
@@ -174,14 +171,7 @@ func TestBucketsThatOthersMakeWillDo(t *testing.T) {
 func TestReadsAskTheLeaderAlone(t *testing.T) {
 	server := testkit.NATS(t)
 	js := raw(t, server.Addr())
-	c, err := of(server.Addr()).withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings, err := c.newBucket()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, settings := bucketOf(t, of(server.Addr()))
 	settings.AllowDirect = true
 	if _, err := js.CreateStream(t.Context(), settings); err != nil {
 		t.Fatal(err)
@@ -194,12 +184,10 @@ func TestReadsAskTheLeaderAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, c)
-	version := swap(t, s, "key", "", "value")
-	swap(t, s, "key", version, "other value")
-	for _, err := range s.List(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	version := servertest.Swap(t, s, "key", "", "value")
+	servertest.Swap(t, s, "key", version, "other value")
+	if err := servertest.Listed(t.Context(), s, "", nil); err != nil {
+		t.Fatal(err)
 	}
 	// A request of our own is the last: all of the store's came before it.
 	const last = "$JS.API.DIRECT.last"
@@ -228,25 +216,20 @@ func TestReadsAskTheLeaderAlone(t *testing.T) {
 }
 
 func TestServerThatWillNotDoIsRefused(t *testing.T) {
-	t.Run("small messages", func(t *testing.T) {
-		server := testkit.NATS(t, "max_payload: 4096")
-		var refused *ServerError
-		if _, err := Open(t.Context(), of(server.Addr())); !errors.As(err, &refused) || refused.Setting != "max_payload" {
-			t.Errorf("opened with %v", err)
-		}
-	})
-	t.Run("durable", func(t *testing.T) {
-		server := testkit.NATS(t)
-		version := raw(t, server.Addr()).Conn().ConnectedServerVersion()
-		s, err := Open(t.Context(), of(server.Addr(), func(c *Config) { c.Loss, c.Durable = 0, true }))
-		var refused *ServerError
-		if can := atLeast(version, 10); can != (err == nil) || !can && !errors.As(err, &refused) {
-			t.Errorf("a durable store on version %s: %v", version, err)
-		}
-		if err == nil {
-			_ = s.Close()
-		}
-	})
+	small := testkit.NATS(t, "max_payload: 4096")
+	var refused *ServerError
+	if err := servertest.Refusal(t, Open, of(small.Addr())); !errors.As(err, &refused) || refused.Setting != "max_payload" {
+		t.Errorf("opened with %v", err)
+	}
+	server := testkit.NATS(t)
+	version := raw(t, server.Addr()).Conn().ConnectedServerVersion()
+	s, err := Open(t.Context(), of(server.Addr(), func(c *Config) { c.Loss, c.Durable = 0, true }))
+	if can := atLeast(version, 10); can != (err == nil) || !can && !errors.As(err, &refused) {
+		t.Errorf("a durable store on version %s: %v", version, err)
+	}
+	if err == nil {
+		_ = s.Close()
+	}
 	for version, want := range map[string]bool{"2.9.10": false, "2.10.0": true, "2.11.1-dev": true, "3.0.0": true, "1.99": false, "": false, "x": false} {
 		if atLeast(version, 10) != want {
 			t.Errorf("version %q is at least 2.10: want %t", version, want)
@@ -295,7 +278,7 @@ func TestEveryKindOfSecretLetsIn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
-			swap(t, s, strings.ReplaceAll(name, " ", "-"), "", "value")
+			servertest.Swap(t, s, strings.ReplaceAll(name, " ", "-"), "", "value")
 			_ = s.Close()
 		}
 	}

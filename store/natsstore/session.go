@@ -87,7 +87,7 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		keep = append(keep, context.AfterFunc(ctx, func() { _ = raw.Close() }))
-		next.guard = storeclient.NewGuard(address, &answers{}, raw.Close)
+		next.guard = storeclient.NewGuard(address, newAnswers(), raw.Close)
 		secured, err := secure(ctx, raw, address, s.tls)
 		if err != nil {
 			return nil, errors.Join(err, raw.Close())

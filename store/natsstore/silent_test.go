@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -58,7 +59,7 @@ func TestServerThatAnswersPingsAloneIsLeft(t *testing.T) {
 		}
 	}()
 	s := open(t, of(listener.Addr().String()))
-	swap(t, s, "key", "", "value")
+	servertest.Swap(t, s, "key", "", "value")
 	s.config.Endpoints = append(s.config.Endpoints, server.Addr())
 	cutOff.Store(true)
 	testkit.Eventually(t, func(context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
@@ -29,25 +30,22 @@ func of(address string, settings ...func(*Config)) Config {
 
 func open(t *testing.T, c Config) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), c)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
+	return servertest.Opened(t, Open, c)
 }
 
-func swap(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {
+// opened starts a server, and opens a store on it.
+func opened(t *testing.T, settings ...string) (*Store, *testkit.Server) {
 	t.Helper()
-	version, err := s.Swap(t.Context(), key, prev, []byte(value))
-	if err != nil {
-		t.Fatalf("swap %q to %q: %v", key, value, err)
+	server := testkit.NATS(t, settings...)
+	return open(t, of(server.Addr())), server
+}
+
+// reached waits until stores can read.
+func reached(t *testing.T, stores ...store.Store) {
+	t.Helper()
+	for _, s := range stores {
+		testkit.Eventually(t, func(ctx context.Context) error { _, err := s.Get(ctx, "key"); return err })
 	}
-	return version
 }
 
 // raw is a client of the server that knows nothing of stores.
@@ -83,7 +81,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	proxy := testkit.NewProxy(t, server.Addr())
 	s := open(t, of(proxy.Addr()))
 	js := raw(t, server.Addr())
-	swap(t, s, "key", "", "0")
+	servertest.Swap(t, s, "key", "", "0")
 	if current(s).conn.Opts.AllowReconnect {
 		t.Error("the client reconnects beneath a swap: it sends what it has buffered to a server that did not give the answer it rests on")
 	}
@@ -114,10 +112,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 		t.Errorf("a swap that was not answered was sent %d times", n)
 	}
 	proxy.Heal()
-	testkit.Eventually(t, func(context.Context) error {
-		_, err := s.Get(t.Context(), "key")
-		return err
-	})
+	reached(t, s)
 
 	// Without its stream nobody answers a publish: the client's default is to
 	// send it again, twice.
@@ -148,30 +143,29 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 func TestNumberThatCameBackIsNotTakenForItsVersion(t *testing.T) {
 	server := testkit.NATS(t)
 	s, other := open(t, of(server.Addr())), open(t, of(server.Addr()))
-	before := swap(t, s, "key", "", "before")
+	before := servertest.Swap(t, s, "key", "", "before")
 	server.Stop()
 	backup := filepath.Join(t.TempDir(), "jetstream")
 	if err := copyFolder(folderOf(server), backup); err != nil {
 		t.Fatal(err)
 	}
 	server.Start()
-	testkit.Eventually(t, func(context.Context) error { _, err := s.Get(t.Context(), "key"); return err })
-	testkit.Eventually(t, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
-	forgotten := swap(t, s, "key", before, "forgotten")
+	reached(t, s, other)
+	forgotten := servertest.Swap(t, s, "key", before, "forgotten")
 
 	server.Kill()
 	if err := copyFolder(backup, folderOf(server)); err != nil {
 		t.Fatal(err)
 	}
 	server.Start()
-	testkit.Eventually(t, func(context.Context) error { _, err := other.Get(t.Context(), "key"); return err })
+	reached(t, other)
 	if _, err := s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
 		// The first call may find its connection broken.
 		if _, err = s.Swap(t.Context(), "key", forgotten, []byte("late")); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("a swap under a version that was rolled back: %v", err)
 		}
 	}
-	theirs := swap(t, other, "key", before, "theirs")
+	theirs := servertest.Swap(t, other, "key", before, "theirs")
 	mine, _ := numberOf(forgotten)
 	if number, _ := numberOf(theirs); number != mine {
 		t.Fatalf("the number did not come back: %q, %q", forgotten, theirs)
@@ -197,7 +191,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 	s := open(t, of(proxy.Addr(), func(c *Config) {
 		c.Endpoints = append([]string{fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))}, c.Endpoints...)
 	}))
-	version := swap(t, s, "key", "", "value")
+	version := servertest.Swap(t, s, "key", "", "value")
 	survives := func(what string) {
 		t.Helper()
 		testkit.Eventually(t, func(context.Context) error {
@@ -207,7 +201,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 			}
 			return err
 		})
-		version = swap(t, s, "key", version, what)
+		version = servertest.Swap(t, s, "key", version, what)
 	}
 	proxy.ResetAll()
 	survives("a reset")
@@ -231,17 +225,10 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 }
 
 func TestServerRemembersNoListing(t *testing.T) {
-	server := testkit.NATS(t)
+	s, server := opened(t)
 	for range 5 {
-		s, err := Open(t.Context(), of(server.Addr()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range s.List(t.Context(), "") {
-			t.Errorf("an empty store lists something, %v", err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
+		if err := servertest.Listed(t.Context(), s, "", nil); err != nil {
+			t.Error(err)
 		}
 	}
 	stream, err := raw(t, server.Addr()).Stream(t.Context(), "KV_snowfence")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/store"
 )
 
@@ -21,11 +21,10 @@ import (
 // connection, the server would take its beginning for the rest of the value that
 // was cut off, and acknowledge that: values of line ends make it fit.
 func TestWriteThatWasCutOffIsNotCarriedOn(t *testing.T) {
-	server := testkit.NATS(t)
-	s := open(t, of(server.Addr()))
+	s, server := opened(t)
 	value := bytes.Repeat([]byte("\r\n"), store.MaxValue/2)
 
-	swap(t, s, "first", "", "value")
+	servertest.Swap(t, s, "first", "", "value")
 	server.Pause()
 	defer server.Resume()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -22,90 +23,69 @@ const (
 // Sentinels for. The library makes room for a length of any size. RESP3's attributes, which no
 // server sends, would be recursion without end.
 type answers struct {
-	line     []byte // the beginning of a line
-	text     int    // bytes of a text that are still to come, with its end
-	open     []int  // elements still to come of each list that has begun
-	size     int    // bytes of the present answer
-	elements int    // elements of its lists
+	lines    storeclient.Lines
+	open     []int // elements still to come of each list that has begun
+	size     int   // bytes of the present answer
+	elements int   // elements of its lists
 }
+
+func newAnswers() storeclient.Answers { return &answers{lines: storeclient.Lines{Most: maxLine}} }
 
 // Asked implements storeclient.Answers.
 func (a *answers) Asked([]byte) {}
 
 // Take implements storeclient.Answers.
 func (a *answers) Take(b []byte) error {
-	for len(b) > 0 {
-		if a.text > 0 {
-			n := min(a.text, len(b))
-			a.text -= n
-			b = b[n:]
-			if a.text == 0 {
-				a.ended()
-			}
-			continue
+	return a.lines.Take(b, a.element, func(_ []byte, left int) error {
+		if left == 0 {
+			a.ended()
 		}
-		line, rest, whole := bytes.Cut(b, []byte("\n"))
-		if len(a.line)+len(line) > maxLine {
-			return fmt.Errorf("a line of more than %d bytes", maxLine)
-		}
-		if !whole {
-			a.line = append(a.line, line...)
-			return nil
-		}
-		if len(a.line) > 0 {
-			line = append(a.line, line...)
-			a.line = a.line[:0]
-		}
-		if err := a.element(line); err != nil {
-			return err
-		}
-		b = rest
-	}
-	return nil
+		return nil
+	})
 }
 
-// element takes in a line, which is an element, or begins one.
-func (a *answers) element(line []byte) error {
+// element takes in a line, which is an element, or begins one. It returns how many bytes of a text are behind it.
+func (a *answers) element(line []byte) (text int, err error) {
 	line, whole := bytes.CutSuffix(line, []byte("\r"))
 	if !whole || len(line) == 0 {
-		return fmt.Errorf("the line %.32q: must have a type and end in CRLF: is it a Redis server?", line)
+		return 0, fmt.Errorf("the line %.32q: must have a type and end in CRLF: is it a Redis server?", line)
 	}
 	if err := a.grow(len(line)); err != nil {
-		return err
+		return 0, err
 	}
 	list := int64(0) // values that make an element of a list; 0 of what is no list
 	switch line[0] {
 	case '+', '-', ':', '_', '#', ',', '(':
 		a.ended()
-		return nil
+		return 0, nil
 	case '$', '!', '=':
 	case '*', '~', '>':
 		list = 1
 	case '%':
 		list = 2
 	default:
-		return fmt.Errorf("the line %.32q: its first byte is no type of RESP: is it a Redis server?", line)
+		return 0, fmt.Errorf("the line %.32q: its first byte is no type of RESP: is it a Redis server?", line)
 	}
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 	switch {
 	case err != nil || n < -1:
-		return fmt.Errorf("the length %.32q: must be a number from -1", line)
+		return 0, fmt.Errorf("the length %.32q: must be a number from -1", line)
 	case n == -1 || n == 0 && list > 0:
 		a.ended()
-		return nil
+		return 0, nil
 	case list == 0 && n > int64(maxAnswer):
-		return fmt.Errorf("a text of %d bytes: an answer must have at most %d", n, maxAnswer)
+		return 0, fmt.Errorf("a text of %d bytes: an answer must have at most %d", n, maxAnswer)
 	case list == 0:
-		a.text = int(n) + len("\r\n")
-		return a.grow(a.text)
+		text = int(n) + len("\r\n")
+		return text, a.grow(text)
 	case len(a.open) == maxDepth:
-		return fmt.Errorf("lists within lists, more than %d deep", maxDepth)
+		return 0, fmt.Errorf("lists within lists, more than %d deep", maxDepth)
 	case n > int64(maxElements-a.elements)/list:
-		return fmt.Errorf("a list of %d elements: an answer must have at most %d", n, maxElements)
+		return 0, fmt.Errorf("a list of %d elements: an answer must have at most %d", n, maxElements)
 	}
 	a.elements += int(n * list)
 	a.open = append(a.open, int(n*list))
-	return nil
+	return 0, nil
 }
 
 // grow counts bytes of the present answer.

@@ -100,7 +100,7 @@ func dialer(config *tls.Config) func(ctx context.Context, network, address strin
 		if err != nil {
 			return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
 		}
-		return storeclient.NewGuard(address, &answers{}, connection.Close).Conn(connection), nil
+		return storeclient.NewGuard(address, newAnswers(), connection.Close).Conn(connection), nil
 	}
 }
 

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/redisstore"
@@ -18,30 +20,25 @@ import (
 // and a replica that comes while the store is open and that nothing bounds.
 func TestReplicaThatJoinsARunningStoreHasAGrace(t *testing.T) {
 	t.Parallel()
-	t.Run("the first of a lone server", func(t *testing.T) {
-		t.Parallel()
-		joins(t, 0)
-	})
-	t.Run("the second, where one must answer", func(t *testing.T) {
-		t.Parallel()
-		joins(t, 1)
-	})
+	for replicas, name := range []string{"the first of a lone server", "the second, where one must answer"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			joins(t, replicas)
+		})
+	}
 }
 
 // joins lets a replica join a server that has some, all of which must answer.
 func joins(t *testing.T, replicas int) {
 	t.Helper()
 	primary := testkit.Redis(t)
-	require := func(n int) {
-		t.Helper()
-		command(t, primary, "CONFIG SET min-replicas-to-write "+string(rune('0'+n)))
-	}
+	require := func(n int) { command(t, primary, fmt.Sprint("CONFIG SET min-replicas-to-write ", n)) }
 	for range replicas {
 		testkit.RedisReplica(t, primary.Addr())
 	}
 	require(replicas)
 	counted(t, primary, replicas)
-	c := redisstore.Config{Endpoints: []string{primary.Addr()}}
+	c := at(primary.Addr())
 	s := open(t, c)
 	var log bytes.Buffer // written by calls of this test alone
 	s.LogTo(slog.New(slog.NewTextHandler(&log, nil)))
@@ -91,7 +88,7 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 	primary := testkit.Redis(t)
 	replica := testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 1)
-	c := redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}}
+	c := at(primary.Addr(), replica.Addr())
 	var unfit *redisstore.ServerError
 	if _, err := redisstore.Open(t.Context(), c); !errors.As(err, &unfit) ||
 		!strings.Contains(unfit.Reason, "refuses writes while one is missing, as after a failover") || !strings.Contains(unfit.Reason, "loss=") {
@@ -101,10 +98,9 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 		command(t, server, "CONFIG SET min-replicas-to-write 1")
 	}
 	s := open(t, c)
-	version := swap(t, s, "key", "", "value")
+	version := servertest.Swap(t, s, "key", "", "value")
 	replicated(t, primary, replica)
-	primary.Kill()
-	command(t, replica, "REPLICAOF NO ONE")
+	promote(t, primary, replica)
 	testkit.Eventually(t, func(ctx context.Context) error {
 		_, err := s.Swap(ctx, "key", version, []byte("value"))
 		if err == nil {

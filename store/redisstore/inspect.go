@@ -168,16 +168,14 @@ func (s settings) replicas() (n int) {
 // appendfsync always Redis answers a write, and a read of it, only after the sync. So
 // what is read is as durable as what was acknowledged.
 func (c Config) judgeSync(found settings, refuse func(setting, reason string) error) error {
+	const excuse = "assert replicated=true if a replica always takes its place"
 	switch {
 	case found["aof_enabled"] == "0":
-		return refuse("aof_enabled", "must be 1 (appendonly yes): a restart would forget registers; "+
-			"assert replicated=true if a replica always takes its place")
+		return refuse("aof_enabled", "must be 1 (appendonly yes): a restart would forget registers; "+excuse)
 	case found["appendonly"] == "no":
-		return refuse("appendonly", "must be yes: a restart would forget registers; "+
-			"assert replicated=true if a replica always takes its place")
+		return refuse("appendonly", "must be yes: a restart would forget registers; "+excuse)
 	case found["aof_enabled"] == "" && found["appendonly"] == "":
-		return refuse("appendonly", "must be shown by INFO or CONFIG GET: whether a restart forgets registers can't be seen; "+
-			"assert replicated=true if a replica always takes its place")
+		return refuse("appendonly", "must be shown by INFO or CONFIG GET: whether a restart forgets registers can't be seen; "+excuse)
 	case found["no-appendfsync-on-rewrite"] == "yes":
 		return refuse("no-appendfsync-on-rewrite", "must be no: nothing is synced meanwhile")
 	case found["appendfsync"] == "", found["appendfsync"] == "always":

@@ -9,12 +9,29 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/redisstore"
 )
 
+// judged opens a store, and wants it refused for a setting, or opened if that is empty.
+func judged(t *testing.T, server *testkit.Server, when string, c redisstore.Config, setting string) {
+	t.Helper()
+	c.Endpoints = []string{server.Addr()}
+	s, err := redisstore.Open(t.Context(), c)
+	if err == nil {
+		defer func() { _ = s.Close() }()
+	}
+	var unfit *redisstore.ServerError
+	switch refused := errors.As(err, &unfit); {
+	case !refused && err != nil, refused != (setting != ""), refused && (unfit.Setting != setting || unfit.Server != server.Addr()):
+		t.Errorf("%s: the error is %v, want one about %q", when, err, setting)
+	}
+}
+
 func TestUnfitServerIsRefusedByName(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name      string
 		arguments []string
 		config    redisstore.Config
@@ -28,19 +45,10 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 		{"is a cluster's", []string{"--cluster-enabled", "yes"}, redisstore.Config{}, "redis_mode"},
 		{"outlasts the loss", []string{"--min-replicas-to-write", "1"}, redisstore.Config{Loss: 12900 * time.Millisecond}, "min-replicas-max-lag"},
 		{"is a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Config{}, "role"},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := testkit.Redis(t, test.arguments...)
-			test.config.Endpoints = []string{server.Addr()}
-			_, err := redisstore.Open(t.Context(), test.config)
-			var unfit *redisstore.ServerError
-			if !errors.As(err, &unfit) || unfit.Setting != test.setting || unfit.Server != server.Addr() {
-				t.Errorf("the error is %v, want one about %s", err, test.setting)
-			}
-			if err == nil {
-				return
-			}
+			judged(t, server, test.name, test.config, test.setting)
 			if found := command(t, server, "DBSIZE"); found != "0" {
 				t.Errorf("there are %s keys", found)
 			}
@@ -52,47 +60,32 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 // one may take its place.
 func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
 	primary := testkit.Redis(t)
-	judged := func(when string, c redisstore.Config, want string) {
-		t.Helper()
-		c.Endpoints = []string{primary.Addr()}
-		s, err := redisstore.Open(t.Context(), c)
-		if err == nil {
-			defer func() { _ = s.Close() }()
-		}
-		var unfit *redisstore.ServerError
-		if got := errors.As(err, &unfit); got != (want != "") || got && unfit.Setting != want || !got && err != nil {
-			t.Errorf("%s: the error is %v, want one about %q", when, err, want)
-		}
-	}
 	unsaid, said := redisstore.Config{}, redisstore.Config{Loss: 11 * time.Second}
 	hidden := redisstore.Config{User: "ids", Password: "ids"}
 	command(t, primary, "ACL SETUSER ids on >ids ~* +@all -config")
 
-	judged("alone", unsaid, "")
-	judged("alone, settings hidden", hidden, "")
+	judged(t, primary, "alone", unsaid, "")
+	judged(t, primary, "alone, settings hidden", hidden, "")
 	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 1)
-	judged("with a replica", unsaid, "min-replicas-to-write")
-	judged("with a replica, settings hidden", hidden, "min-replicas-to-write")
-	judged("with a replica, and a loss said", said, "")
+	judged(t, primary, "with a replica", unsaid, "min-replicas-to-write")
+	judged(t, primary, "with a replica, settings hidden", hidden, "min-replicas-to-write")
+	judged(t, primary, "with a replica, and a loss said", said, "")
 	command(t, primary, "CONFIG SET min-replicas-to-write 1")
-	judged("with a replica that must answer", unsaid, "")
-	judged("with a replica that must answer, and a loss said that is too small", said, "min-replicas-max-lag")
-	judged("with a replica that must answer, settings hidden", hidden, "min-replicas-to-write")
+	judged(t, primary, "with a replica that must answer", unsaid, "")
+	judged(t, primary, "with a replica that must answer, and a loss said that is too small", said, "min-replicas-max-lag")
+	judged(t, primary, "with a replica that must answer, settings hidden", hidden, "min-replicas-to-write")
 	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 2)
-	judged("with two, of which one must answer", unsaid, "min-replicas-to-write")
+	judged(t, primary, "with two, of which one must answer", unsaid, "min-replicas-to-write")
 	command(t, primary, "CONFIG SET min-replicas-to-write 2")
-	judged("with two that must answer", unsaid, "")
+	judged(t, primary, "with two that must answer", unsaid, "")
 }
 
 func TestServerIsJudgedAgainByEveryConnection(t *testing.T) {
-	server := testkit.Redis(t)
-	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
-	swap(t, s, "key", "", "value")
-	command(t, server, "CONFIG SET maxmemory-policy allkeys-lru")
-	command(t, server, "CONFIG SET maxmemory 100mb")
-	command(t, server, "CLIENT KILL TYPE normal")
+	s, server := opened(t)
+	servertest.Swap(t, s, "key", "", "value")
+	command(t, server, "CONFIG SET maxmemory-policy allkeys-lru", "CONFIG SET maxmemory 100mb", "CLIENT KILL TYPE normal")
 	var unfit *redisstore.ServerError
 	if _, err := s.Get(t.Context(), "key"); !errors.As(err, &unfit) {
 		t.Errorf("get: %v", err)
@@ -111,14 +104,25 @@ func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {
 	if len(rights) < 10 {
 		t.Fatalf("docs/engines.md lists %q", rights)
 	}
-	if err := work(t, server, rights); err != nil {
+	// work does all that a store does, as a user with these rights, until the first error.
+	work := func(rights []string) error {
+		command(t, server, "FLUSHALL", "SCRIPT FLUSH", "ACL SETUSER snowfence reset "+strings.Join(rights, " "))
+		s, err := redisstore.Open(t.Context(), redisstore.Config{
+			Endpoints: []string{server.Addr()}, Database: 1, User: "snowfence", Password: "password",
+		})
+		if err != nil {
+			return err
+		}
+		return errors.Join(testkit.UseStore(t.Context(), s), s.Close())
+	}
+	if err := work(rights); err != nil {
 		t.Errorf("with all of %q: %v", rights, err)
 	}
 	for i, right := range rights {
 		if !strings.HasPrefix(right, "+") {
 			continue
 		}
-		err := work(t, server, slices.Delete(slices.Clone(rights), i, i+1))
+		err := work(slices.Delete(slices.Clone(rights), i, i+1))
 		if optional := right == "+config|get"; optional != (err == nil) {
 			t.Errorf("without %s: error %v", right, err)
 		}
@@ -137,60 +141,32 @@ func documentedRights(t *testing.T) []string {
 	return strings.Fields(rule)
 }
 
-// work does everything that a store does, as a user with these rights, and
-// returns the first error.
-func work(t *testing.T, server *testkit.Server, rights []string) error {
-	t.Helper()
-	command(t, server, "FLUSHALL")
-	command(t, server, "SCRIPT FLUSH")
-	command(t, server, "ACL SETUSER snowfence reset "+strings.Join(rights, " "))
-	s, err := redisstore.Open(t.Context(), redisstore.Config{
-		Endpoints: []string{server.Addr()}, Database: 1, User: "snowfence", Password: "password",
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	version, err := s.Swap(t.Context(), "key", "", []byte("value"))
-	if err != nil {
-		return err
-	}
-	if _, err := s.Swap(t.Context(), "key", version, []byte("value")); err != nil {
-		return err
-	}
-	if _, err := s.Get(t.Context(), "key"); err != nil {
-		return err
-	}
-	if _, err := s.Now(t.Context()); err != nil {
-		return err
-	}
-	for _, err := range s.List(t.Context(), "") {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// TestMemoryOfARegister holds what docs/engines.md says of a register's size.
-func TestMemoryOfARegister(t *testing.T) {
-	server := testkit.Redis(t, "--appendfsync", "everysec")
-	s := open(t, redisstore.Config{Endpoints: []string{server.Addr()}})
+// TestManyRegistersAreListedInOrderAndTakeTheirRoom holds what docs/engines.md says of a register's size.
+func TestManyRegistersAreListedInOrderAndTakeTheirRoom(t *testing.T) {
+	s, server := opened(t, "--appendfsync", "everysec")
 	used := func() (bytes int) {
 		for line := range strings.Lines(command(t, server, "INFO memory")) {
 			_, _ = fmt.Sscanf(line, "used_memory_dataset:%d", &bytes)
 		}
 		return bytes
 	}
-	const registers = 10000
+	const registers = 10000 // 40 pages
 	before := used()
-	value := strings.Repeat("x", 500)
 	for i := range registers {
-		swap(t, s, fmt.Sprintf("default/worker/%019d", i), "", value)
+		servertest.Swap(t, s, fmt.Sprintf("default/worker/%019d", i), "", strings.Repeat("x", 500))
 	}
-	each := (used() - before) / registers
-	t.Logf("%d bytes each", each)
-	if each < 600 || each > 900 {
+	if each := (used() - before) / registers; each < 600 || each > 900 {
 		t.Errorf("a register costs %d bytes", each)
+	}
+	pages := commandCalls(t, server, "zrange")
+	var keys []string
+	if err := servertest.Listed(t.Context(), s, "default/", func(e store.Entry) { keys = append(keys, e.Key) }); err != nil {
+		t.Error(err)
+	}
+	if len(slices.Compact(keys)) != registers || !slices.IsSorted(keys) {
+		t.Errorf("%d keys are listed, in order: %t", len(keys), slices.IsSorted(keys))
+	}
+	if n := commandCalls(t, server, "zrange") - pages; n != registers/250+1 {
+		t.Errorf("they are listed in %d pages", n)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"snowfence.example/snowfence/internal/servertest"
 )
 
 func TestServerIsJudgedByWhatItShows(t *testing.T) {
@@ -102,6 +104,10 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 			}
 		})
 	}
+}
+
+func FuzzAnswers(f *testing.F) {
+	servertest.FuzzAnswers(f, []string{"$5\r\nhello\r\n*2\r\n:1\r\n%1\r\n+a\r\n$-1\r\n", "*4001\r\n", "$9223372036854775807\r\n"}, newAnswers)
 }
 
 func FuzzDecode(f *testing.F) {

@@ -58,8 +58,30 @@ func TestRedisKeepsEveryRule(t *testing.T) {
 			"loss=300ms":   {Engine: "redis", Loss: 300 * time.Millisecond},
 			"durable=true": {Engine: "redis", Durable: true},
 		},
+		Hostile: testkit.Hostile{Answers: []testkit.Answer{
+			{Bytes: "$9223372036854775807\r\n", Wrong: "a text of 9223372036854775807 bytes"},
+			{Bytes: "$2147483647\r\nx", Wrong: "a text of 2147483647 bytes"},
+			{Bytes: "$-2\r\n", Wrong: `the length "$-2"`},
+			{Bytes: "$99999999999999999999\r\n", Wrong: "the length"},
+			{Bytes: "*4000000000\r\n", Wrong: "a list of 4000000000 elements"},
+			{Bytes: "*4001\r\n", Wrong: "a list of 4001 elements"},
+			{Bytes: strings.Repeat("*2000\r\n", 3), Wrong: "a list of 2000 elements"},
+			{Bytes: strings.Repeat("*1\r\n", 100000), Wrong: "lists within lists"},
+			{Bytes: strings.Repeat("|0\r\n", 1<<20), Wrong: "no type of RESP"},
+			{Bytes: "%1000000000\r\n", Wrong: "a list of 1000000000 elements"},
+			{Bytes: ">1000000000\r\n", Wrong: "a list of 1000000000 elements"},
+			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n", Wrong: "is it a Redis server?"},
+			{Bytes: "+" + strings.Repeat("x", 1<<20), Wrong: "a line of more than"},
+			{Bytes: "\r\n", Wrong: "the line"},
+			{Bytes: "*0\r\n"}, {Bytes: "$-1\r\n"}, {Bytes: "*-1\r\n"}, {Bytes: ":1\r\n"}, {Bytes: "+OK\r\n"}, {Bytes: "-ERR no\r\n"},
+			{Bytes: "*2\r\n:1\r\n"},
+		}},
 		URLs: urls(),
 	})
+}
+
+func FuzzParseURL(f *testing.F) {
+	servertest.FuzzURLs(f, redisstore.ParseURL, "redis://me:hunter2@[::1]:1,b/0?prefix=a:&loss=1s&sentinel=x", "rediss://a?ca=/no&durable=true", "redis://u:hunter2/@a")
 }
 
 // urlOf names a store. Of several servers it says the loss, which nothing bounds.

@@ -63,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 // Get implements [store.Store]. It reads from the primary. A key that the index
 // knows and that is gone is an error that is [store.ErrDamaged].
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key)); err != nil {
+	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
 	e, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (store.Entry, error) {
@@ -107,9 +107,6 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // keys and reads 250 of them at a time.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.ListPages(prefix, pageSize, func(after string) ([]store.Entry, error) {
-		if err := s.life.Usable(ctx); err != nil {
-			return nil, err
-		}
 		from := "[" + prefix // "[" includes the bound and "(" does not
 		if after != "" {
 			from = "(" + after
@@ -128,9 +125,6 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 
 // Now implements [store.Clock]: the primary's wall clock.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return time.Time{}, err
-	}
 	now, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (time.Time, error) {
 		return client.Time(ctx).Result()
 	})
@@ -144,9 +138,6 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 // that are not the store's. It is sent once. When the outcome is unknown, the error is that of
 // the connection or of ctx. It is safe for concurrent use.
 func (s *Store) Do(ctx context.Context, args ...any) (any, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return nil, err
-	}
 	reply, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (any, error) {
 		return client.Do(ctx, args...).Result()
 	})
@@ -243,8 +234,11 @@ func (s *Store) page(ctx context.Context, client *redis.Client, from, to string)
 // request with its context's deadline, but does not see a context that is
 // cancelled: then the request goes on without anyone to hear of it, for callLimit
 // at most.
-func call[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (T, error) {
-	value, err := storeclient.Call(ctx, s.life, func() (T, error) {
+func call[T any](ctx context.Context, s *Store, request func(context.Context, *redis.Client) (T, error)) (value T, err error) {
+	if err := s.life.Usable(ctx); err != nil {
+		return value, err
+	}
+	value, err = storeclient.Call(ctx, s.life, func() (T, error) {
 		limited, cancel := context.WithTimeout(ctx, callLimit)
 		defer cancel()
 		value, err := storeclient.InTurn(&s.turns, s.clients, func(client *redis.Client) (T, error) { return request(limited, client) }, outcome)
@@ -274,11 +268,10 @@ func outcome(err error) storeclient.Outcome {
 // discreet returns an error without what a server repeats of a command that it
 // does not know: the arguments of AUTH are the password.
 func discreet(err error) error {
-	if err == nil {
-		return nil
-	}
-	if text, _, repeats := strings.Cut(err.Error(), ", with args beginning with"); repeats {
-		return errors.New(text)
+	if err != nil {
+		if text, _, repeats := strings.Cut(err.Error(), ", with args beginning with"); repeats {
+			return errors.New(text)
+		}
 	}
 	return err
 }
@@ -292,11 +285,7 @@ func isTimeout(err error) bool {
 // describe says which request failed. Errors of the contract that need no such
 // word stay as they are.
 func describe(verb, key string, err error) error {
-	switch {
-	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrClosed):
-		return err
-	}
-	if err := spoiled(key, err); errors.Is(err, store.ErrDamaged) {
+	if err = spoiled(key, err); err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("redisstore: %s %q: %w", verb, key, err)

@@ -169,22 +169,16 @@ func (s *Store) read(ctx context.Context, connection *sql.Conn, j *judged, key s
 }
 
 // get reads a register in a session that is fit.
-func (s *Store) get(ctx context.Context, j *judged, key string) (token sql.Null[[]byte], value []byte, err error) {
-	err = sqlsession.On(ctx, s.db, func(connection *sql.Conn) error {
-		var text string
-		if token, value, text, err = s.read(ctx, connection, j, key); err != nil {
-			return err
-		}
-		if text == j.text {
-			return nil
-		}
-		if found := sqlsession.Parse(text, j.read.names); !off(cmp.Or(found["in_recovery"], found["read_only"], "0")) {
-			s.renew()
-			return unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
-		}
-		return s.accept(ctx, connection, j, text)
-	})
-	return token, value, err
+func (s *Store) get(ctx context.Context, connection *sql.Conn, j *judged, key string) (token sql.Null[[]byte], value []byte, err error) {
+	token, value, text, err := s.read(ctx, connection, j, key)
+	if err != nil || text == j.text {
+		return token, value, err
+	}
+	if found := sqlsession.Parse(text, j.read.names); !off(cmp.Or(found["in_recovery"], found["read_only"], "0")) {
+		s.renew()
+		return token, value, unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
+	}
+	return token, value, s.accept(ctx, connection, j, text)
 }
 
 // resolve names the table with its schema, so that no session's search path decides later.

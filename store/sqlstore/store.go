@@ -123,20 +123,19 @@ func (s *Store) prepare(ctx context.Context, existing bool) error {
 // returned if a go-between asked a replica, or if the primary was replaced since
 // the connection was made, be there a register or not.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key)); err != nil {
+	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
-	call, done := s.bound(ctx)
-	defer done()
-	j, err := s.session(call)
-	if err != nil {
-		return store.Entry{}, s.explain(ctx, "get", key, err)
-	}
-	token, value, err := s.get(call, j, key)
-	if err != nil {
-		return store.Entry{}, s.explain(ctx, "get", key, err)
-	}
-	if !token.Valid {
+	var token sql.Null[[]byte]
+	var value []byte
+	err := s.on(ctx, "get", key, func(ctx context.Context, connection *sql.Conn, j *judged) (err error) {
+		token, value, err = s.get(ctx, connection, j, key)
+		return err
+	})
+	switch {
+	case err != nil:
+		return store.Entry{}, err
+	case !token.Valid:
 		return store.Entry{}, store.ErrNotFound
 	}
 	return entry([]byte(key), token.V, value)
@@ -186,16 +185,16 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // List implements [store.Store]. It yields the registers in the order of their
 // keys and reads 250 of them at a time; no connection is held in between.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
-	return storeclient.ListPages(prefix, pageSize, func(after string) ([]store.Entry, error) {
+	return storeclient.ListPages(prefix, pageSize, func(after string) (page []store.Entry, err error) {
 		from := []byte(prefix)
 		if after != "" {
 			from = append([]byte(after), 0) // the least key that is greater
 		}
-		page, err := s.page(ctx, from, []byte(prefix+afterKeys))
-		if err != nil {
-			return nil, s.explain(ctx, "list", prefix, err)
-		}
-		return page, nil
+		err = s.on(ctx, "list", prefix, func(ctx context.Context, connection *sql.Conn, j *judged) (err error) {
+			page, err = pageOn(ctx, connection, j.list, s.dialect.bytes(from), s.dialect.bytes([]byte(prefix+afterKeys)))
+			return err
+		})
+		return page, err
 	})
 }
 
@@ -206,20 +205,11 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 
 // Now implements [store.Clock]: the server's wall clock.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	if err := s.life.Usable(ctx); err != nil {
-		return time.Time{}, err
-	}
-	call, done := s.bound(ctx)
-	defer done()
-	j, err := s.session(call)
-	if err != nil {
-		return time.Time{}, s.explain(ctx, "read", "clock", err)
-	}
 	var microseconds int64
-	if err := sqlsession.On(call, s.db, func(connection *sql.Conn) error {
-		return connection.QueryRowContext(call, j.now).Scan(&microseconds)
+	if err := s.on(ctx, "read", "clock", func(ctx context.Context, connection *sql.Conn, j *judged) error {
+		return connection.QueryRowContext(ctx, j.now).Scan(&microseconds)
 	}); err != nil {
-		return time.Time{}, s.explain(ctx, "read", "clock", err)
+		return time.Time{}, err
 	}
 	return time.UnixMicro(microseconds).UTC(), nil
 }
@@ -237,22 +227,22 @@ func (s *Store) Close() error {
 	})
 }
 
-// page reads the first registers from a key on, up to another.
-func (s *Store) page(ctx context.Context, from, to []byte) (page []store.Entry, err error) {
+// on calls f with a connection, and the session that was judged last, in the time of one call. Its error says which
+// call failed.
+func (s *Store) on(ctx context.Context, verb, what string, f func(context.Context, *sql.Conn, *judged) error) error {
 	if err := s.life.Usable(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	call, done := s.bound(ctx)
 	defer done()
 	j, err := s.session(call)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = sqlsession.On(call, s.db, func(connection *sql.Conn) error { return f(call, connection, j) })
 	}
-	err = sqlsession.On(call, s.db, func(connection *sql.Conn) error {
-		page, err = pageOn(call, connection, j.list, s.dialect.bytes(from), s.dialect.bytes(to))
-		return err
-	})
-	return page, err
+	if err != nil {
+		return s.explain(ctx, verb, what, err)
+	}
+	return nil
 }
 
 // pageOn reads a page by a connection.

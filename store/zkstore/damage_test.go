@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/zkstore"
@@ -14,7 +15,7 @@ import (
 
 func nodeThatCanVanishIsDamage(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	s := open(t, c)
-	swap(t, s, "a/b", "", "value")
+	servertest.Swap(t, s, "a/b", "", "value")
 	other := raw(t, server.Addr())
 	path := find(t, other, c.Prefix, "a:b")
 	data, _, err := other.Get(path)
@@ -26,23 +27,17 @@ func nodeThatCanVanishIsDamage(t *testing.T, server *testkit.Server, c zkstore.C
 	if err := other.Delete(path, -1); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("a register can be deleted at will: %v", err)
 	}
-	if _, err := other.SetACL(folder, zk.WorldACL(zk.PermAll), -1); err != nil {
+	_, err = other.SetACL(folder, zk.WorldACL(zk.PermAll), -1)
+	if err := errors.Join(err, other.Delete(path, -1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Delete(path, -1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	makeNode(t, other, path, data, zk.FlagEphemeral)
 	if _, err := s.Get(t.Context(), "a/b"); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("get of an ephemeral node: %v", err)
 	}
-	if _, err := other.Create("/vanishing", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	makeNode(t, other, "/vanishing", nil, zk.FlagEphemeral)
 	c.Prefix = "/vanishing"
-	if _, err := zkstore.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "persistent") {
+	if err := servertest.Refusal(t, zkstore.Open, c); err == nil || !strings.Contains(err.Error(), "persistent") {
 		t.Errorf("open below an ephemeral node: %v", err)
 	}
 }
@@ -61,28 +56,24 @@ func removedPrefixIsDamageAndNotAbsence(t *testing.T, server *testkit.Server, c 
 	if _, err := s.Swap(t.Context(), "key", "", nil); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("swap: %v", err)
 	}
-	if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
+	if err := servertest.Listed(t.Context(), s, "", nil); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("list: %v", err)
 	}
 }
 
 func foreignNodeInAFolderIsDamage(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	s := open(t, c)
-	swap(t, s, "key", "", "value")
+	servertest.Swap(t, s, "key", "", "value")
 	other := raw(t, server.Addr())
 	path := find(t, other, c.Prefix, "key")
 	folder := path[:strings.LastIndexByte(path, '/')]
 	// Beside the folders others may keep what they like.
-	if _, err := other.Create(c.Prefix+"/README", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if err := listError(t, s); err != nil {
+	makeNode(t, other, c.Prefix+"/README", nil, zk.FlagPersistent)
+	if err := servertest.Listed(t.Context(), s, "", nil); err != nil {
 		t.Errorf("list beside a foreign node: %v", err)
 	}
-	if _, err := other.Create(folder+"/README", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
-	if err := listError(t, s); !errors.Is(err, store.ErrDamaged) {
+	makeNode(t, other, folder+"/README", nil, zk.FlagPersistent)
+	if err := servertest.Listed(t.Context(), s, "", nil); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("list with a foreign node: %v", err)
 	}
 }
@@ -104,14 +95,4 @@ func find(t *testing.T, c *zk.Conn, prefix, name string) string {
 	}
 	t.Fatalf("no node %s", name)
 	return ""
-}
-
-func listError(t *testing.T, s store.Store) error {
-	t.Helper()
-	for _, err := range s.List(t.Context(), "") {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/zkstore"
 )
@@ -74,26 +75,6 @@ func TestSecondLeaderIsAskedAgain(t *testing.T) {
 	open(t, c)
 }
 
-// A pinned worker with a window of 5 seconds gives each request a sixth of it.
-func TestMemberThatIsAwayDoesNotHoldUpWhoOpens(t *testing.T) {
-	t.Parallel()
-	server := testkit.ZooKeeper(t)
-	silent := testkit.NewProxy(t, server.Addr())
-	silent.Drop()
-	c := config("")
-	c.Endpoints = []string{silent.Addr(), server.Addr()}
-	// A busy machine may need more than one attempt.
-	testkit.Eventually(t, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second/6)
-		defer cancel()
-		s, err := zkstore.Open(ctx, c)
-		if err != nil {
-			return err
-		}
-		return s.Close()
-	})
-}
-
 // TestSwapThatNoMajorityHasIsNotShown leaves the leader alone with a swap that it
 // has taken, and reads what the leader itself shows then.
 func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
@@ -101,48 +82,24 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	servers := testkit.ZooKeeperEnsemble(t, 3)
 	leader := testkit.ZooKeeperLeader(t, servers)
 	c := config(leader.Addr())
-	c.Loss = time.Second // whatever the release
-	s, direct := open(t, c), raw(t, leader.Addr())
-	version := swap(t, s, "key", "", "before")
-	path := find(t, direct, zkstore.DefaultPrefix, "key")
-	for _, server := range servers {
-		if server != leader {
-			server.Pause()
-		}
-	}
-	ctx, giveUp := context.WithCancel(t.Context())
-	defer giveUp()
-	swapped := make(chan error, 1)
-	go func() {
-		_, err := s.Swap(ctx, "key", version, []byte("after"))
-		swapped <- err
-	}()
-	testkit.Eventually(t, func(ctx context.Context) error {
+	c.Loss = time.Second            // whatever the release
+	direct := raw(t, leader.Addr()) // reads without the sync that goes before each read of this package
+	servertest.SwapOfALeaderAlone(t, open(t, c), servers, leader, func(ctx context.Context) error {
 		text, err := testkit.ZooKeeperWord(ctx, leader.Addr(), "srvr")
 		if err == nil && !strings.Contains(text, "Outstanding: 1\n") {
 			err = fmt.Errorf("nothing is under way: %s", text)
 		}
 		return err
+	}, func() (string, error) {
+		data, _, err := direct.Get(find(t, direct, zkstore.DefaultPrefix, "key"))
+		return string(data), err
 	})
-	// A read without the sync that goes before each read of this package.
-	if data, _, err := direct.Get(path); err != nil || !bytes.HasSuffix(data, []byte("\nbefore")) {
-		t.Errorf("the leader shows %q, %v", data, err)
-	}
-	select {
-	case err := <-swapped:
-		t.Fatalf("the swap ended before it was given up: %v", err)
-	default:
-	}
-	giveUp()
-	if err := <-swapped; !errors.Is(err, context.Canceled) {
-		t.Errorf("swap without a majority: %v", err)
-	}
 }
 
 // What the client sends shows it: an answer without a sync is stale by so little
 // that no test can wait for one.
 func syncGoesBeforeEachRead(t *testing.T, server *testkit.Server, c zkstore.Config) {
-	swap(t, open(t, c), "key", "", "value")
+	servertest.Swap(t, open(t, c), "key", "", "value")
 	var mu sync.Mutex
 	var sent []byte
 	proxy := testkit.NewProxy(t, server.Addr())

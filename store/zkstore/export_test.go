@@ -2,7 +2,8 @@ package zkstore
 
 import (
 	"encoding/binary"
-	"runtime"
+
+	"snowfence.example/snowfence/internal/storeclient"
 )
 
 // SessionID tells sessions of the ensemble apart.
@@ -14,28 +15,16 @@ func (s *Store) Abandoned() int { return len(s.session.turns) }
 // MostAbandoned is the greatest number of them.
 const MostAbandoned = calls
 
-// Goroutines returns the stacks of all goroutines.
-func Goroutines() string {
-	b := make([]byte, 1<<20)
-	return string(b[:runtime.Stack(b, true)])
-}
-
-// Take looks at an answer, at once or byte by byte: of a session's opening if kind is 0, else of
-// a request of that kind, whose number is 1.
-func Take(answer []byte, kind uint32, whole bool) error {
-	f := &frames{}
-	f.Asked(make([]byte, 12))
-	if kind != 0 {
-		f.begun = true
-		f.Asked(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8, 0, 0, 0, 1}, kind))
-	}
-	if whole {
-		return f.Take(answer)
-	}
-	for i := range answer {
-		if err := f.Take(answer[i : i+1]); err != nil {
-			return err
+// Frames makes readers of an answer: of a session's opening if kind is 0, else of a request of that
+// kind, whose number is 1.
+func Frames(kind uint32) func() storeclient.Answers {
+	return func() storeclient.Answers {
+		f := &frames{}
+		f.Asked(make([]byte, 12))
+		if kind != 0 {
+			f.begun = true
+			f.Asked(binary.BigEndian.AppendUint32([]byte{0, 0, 0, 8, 0, 0, 0, 1}, kind))
 		}
+		return f
 	}
-	return nil
 }

@@ -10,22 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/zkstore"
 )
-
-// gone returns an error until the store has noticed that it has no session.
-func gone(s store.Store) func(context.Context) error {
-	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-		defer cancel()
-		if _, err := s.Get(ctx, "key"); err == nil || !strings.Contains(err.Error(), "no session") {
-			return fmt.Errorf("get: %w", errors.Join(err, errors.New("there is a session yet")))
-		}
-		return nil
-	}
-}
 
 // ZooKeeper itself does that to a connection that comes while it starts.
 func forgottenConnectionIsSoonReplaced(t *testing.T, server *testkit.Server, c zkstore.Config) {
@@ -60,7 +49,7 @@ func expiredSessionIsReplaced(t *testing.T, server *testkit.Server, c zkstore.Co
 	c.Endpoints = []string{proxy.Addr()}
 	c.SessionTimeout = 500 * time.Millisecond
 	s := open(t, c)
-	version := swap(t, s, "key", "", "before")
+	version := servertest.Swap(t, s, "key", "", "before")
 	before := s.SessionID()
 	// The server ends sessions a tick or two after their time, of 200 ms here.
 	// Nothing shows that to others but that the session is refused when it comes
@@ -72,7 +61,7 @@ func expiredSessionIsReplaced(t *testing.T, server *testkit.Server, c zkstore.Co
 		proxy.Cut()
 		<-time.After(pause)
 		proxy.Heal()
-		version = swap(t, s, "key", version, "after")
+		version = servertest.Swap(t, s, "key", version, "after")
 	}
 	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
 		t.Errorf("get: %+v, %v", e, err)
@@ -81,7 +70,7 @@ func expiredSessionIsReplaced(t *testing.T, server *testkit.Server, c zkstore.Co
 
 func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	s := open(t, c)
-	version := swap(t, s, "key", "", "before")
+	version := servertest.Swap(t, s, "key", "", "before")
 	server.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -109,16 +98,23 @@ func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zks
 		return nil
 	})
 	server.Resume()
-	swap(t, s, "key", version, "after")
+	servertest.Swap(t, s, "key", version, "after")
 }
 
 func swapThatFoundNoSessionIsNeverSent(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	proxy := testkit.NewProxy(t, server.Addr())
 	c.Endpoints = []string{proxy.Addr()}
 	s := open(t, c)
-	version := swap(t, s, "key", "", "before")
+	version := servertest.Swap(t, s, "key", "", "before")
 	proxy.Cut()
-	testkit.Eventually(t, gone(s))
+	testkit.Eventually(t, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		if _, err := s.Get(ctx, "key"); err == nil || !strings.Contains(err.Error(), "no session") {
+			return fmt.Errorf("there is a session yet: %w", err)
+		}
+		return nil
+	})
 	for n := range 100 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		if _, err := s.Swap(ctx, "key", version, []byte("too late")); !errors.Is(err, context.DeadlineExceeded) {
@@ -152,66 +148,6 @@ func createIsSentOnceThoughItsReplyIsLost(t *testing.T, server *testkit.Server, 
 	}
 }
 
-// No other test may run beside this one: it looks at all goroutines.
-func TestCloseEndsCallsThatWait(t *testing.T) {
-	server := testkit.ZooKeeper(t)
-	c := config(server.Addr())
-	for name, hang := range map[string]struct{ begin, stop func() }{
-		"hanging": {server.Pause, server.Resume},
-		"running": {func() {}, func() {}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := open(t, c)
-			version := swap(t, s, "key-"+name, "", "value")
-			hang.begin()
-			defer hang.stop()
-			errs := make(chan error)
-			for range 8 {
-				go func() {
-					for {
-						if _, err := s.Get(t.Context(), "key-"+name); err != nil {
-							errs <- err
-							return
-						}
-					}
-				}()
-			}
-			go func() {
-				for {
-					next, err := s.Swap(t.Context(), "key-"+name, version, nil)
-					if err != nil {
-						errs <- err
-						return
-					}
-					version = next
-				}
-			}()
-			<-time.After(50 * time.Millisecond)
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			for range 9 {
-				if err := <-errs; !errors.Is(err, store.ErrClosed) {
-					t.Errorf("a call under way when the store was closed: %v", err)
-				}
-			}
-			testkit.Eventually(t, func(context.Context) error {
-				if n := s.Abandoned(); n > 0 {
-					return fmt.Errorf("%d calls outlive the store", n)
-				}
-				return nil
-			})
-		})
-	}
-	server.Resume()
-	testkit.Eventually(t, func(context.Context) error {
-		if stacks := zkstore.Goroutines(); strings.Contains(stacks, "go-zookeeper") {
-			return fmt.Errorf("goroutines outlive their stores:\n%s", stacks)
-		}
-		return nil
-	})
-}
-
 func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 	t.Parallel()
 	servers := testkit.ZooKeeperEnsemble(t, 3)
@@ -223,27 +159,14 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 	releaseIsJudged(t, c)
 	c.Loss = time.Second // whatever the release
 	one, other := open(t, c), open(t, c)
-	version := swap(t, one, "key", "", "0")
+	version := servertest.Swap(t, one, "key", "", "0")
 	var acknowledged []string
 	for n := range 3 {
 		value := fmt.Sprint(n + 1)
 		if n == 1 {
 			testkit.ZooKeeperLeader(t, servers).Kill()
 		}
-		// As a careful user: an unknown outcome is looked up, and the same sent
-		// again only under the same version.
-		testkit.Eventually(t, func(ctx context.Context) error {
-			next, err := one.Swap(ctx, "key", version, []byte(value))
-			if err != nil {
-				e, readErr := one.Get(ctx, "key")
-				if readErr != nil || string(e.Value) != value {
-					return errors.Join(err, readErr)
-				}
-				next = e.Version
-			}
-			version = next
-			return nil
-		})
+		version = servertest.Persist(t, one, "key", version, value)
 		acknowledged = append(acknowledged, value)
 		// A sync makes any server show what was acknowledged.
 		testkit.Eventually(t, func(ctx context.Context) error {

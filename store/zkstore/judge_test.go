@@ -1,13 +1,8 @@
 package zkstore
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
-
-	"snowfence.example/snowfence/internal/storeclient"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 func TestServersThatAreNoSoundEnsembleAreRefused(t *testing.T) {
@@ -43,19 +38,5 @@ func TestServersThatAreNoSoundEnsembleAreRefused(t *testing.T) {
 		if (len(warnings) > 0) != c.warned {
 			t.Errorf("%s: warnings %q", c.name, warnings)
 		}
-	}
-}
-
-func TestServersThatDoNotAnswerLeaveTimeToOpen(t *testing.T) {
-	t.Parallel()
-	silent := testkit.NewProxy(t, "127.0.0.1:1")
-	silent.Drop()
-	s := &Store{config: Config{Endpoints: []string{silent.Addr()}}, session: &session{life: storeclient.Begin()}}
-	const limit = time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	begun := time.Now()
-	if answers := s.answers(ctx); answers[0] != "" || time.Since(begun) >= limit {
-		t.Errorf("after %s: %q", time.Since(begun), answers)
 	}
 }

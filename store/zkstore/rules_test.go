@@ -1,6 +1,7 @@
 package zkstore_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/url"
 	"os"
@@ -18,6 +19,8 @@ import (
 // There is no Snapshot: ZooKeeper compares a number that a rollback takes back,
 // as the package's comment says.
 func TestZooKeeperKeepsEveryRule(t *testing.T) {
+	// The first request of a session is number 1.
+	header := func(kind uint32, rest ...uint32) string { return packet(append([]uint32{kind, 0, 1, 0}, rest...)...) }
 	servertest.Run(t, servertest.Engine{
 		Name:     "zookeeper",
 		Start:    func(t testing.TB) *testkit.Server { return testkit.ZooKeeper(t) },
@@ -46,8 +49,72 @@ func TestZooKeeperKeepsEveryRule(t *testing.T) {
 			"":        {Engine: "zookeeper", Durable: true},
 			"loss=1s": {Engine: "zookeeper", Loss: time.Second},
 		},
+		Members: true,
+		Hostile: testkit.Hostile{Persists: true, Answers: []testkit.Answer{
+			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n", Wrong: "a packet of 1213486160 bytes"},
+			{Bytes: "\x15\x03\x03\x00\x02\x02\x46", Wrong: "is it a ZooKeeper server?"},
+			{Bytes: "\x7f\xff\xff\xff", Wrong: "a packet of 2147483647 bytes"},
+			{Bytes: "\xff\xff\xff\xff", Wrong: "a packet of 4294967295 bytes"},
+			{Bytes: packet(), Wrong: "a packet of 0 bytes"},
+			{Bytes: packet(1), Wrong: "a packet of 4 bytes"},
+			{Bytes: packet(1<<32-1, 0, 0, 0)},
+			{Bytes: packet(0, 4000, 0, 7, 1<<31-1, 0, 0, 0, 0)}, // a password of 2 GiB, where it comes first
+			{Bytes: packet(0, 0, 0, 7, 16, 0, 0, 0, 0)},
+			{Bytes: packet(0, 1<<31, 0, 7, 16, 0, 0, 0, 0)},
+			{Bytes: header(1, 1<<31-1)}, {Bytes: header(2, 1<<31-1)}, {Bytes: header(3, 1<<31-1)}, {Bytes: header(4, 1<<31-1)},
+			{Bytes: header(1, 1<<32-1)}, {Bytes: header(2, 1<<32-2)}, {Bytes: header(3, 1<<31)}, {Bytes: header(5, 1<<32-1)},
+			{Bytes: header(1)}, {Bytes: header(1<<32 - 2)}, {Bytes: header(1<<32 - 5)}, {Bytes: header(1) + header(1) + header(1)},
+			{Bytes: strings.Repeat(header(1<<32-1, 0, 0, 0), 1000)},
+		}},
 		URLs: urls(),
 	})
+}
+
+// packet is one as ZooKeeper sends it: its length, and numbers of 32 bits.
+func packet(numbers ...uint32) string {
+	b := binary.BigEndian.AppendUint32(nil, uint32(4*len(numbers)))
+	for _, n := range numbers {
+		b = binary.BigEndian.AppendUint32(b, n)
+	}
+	return string(b)
+}
+
+func FuzzParseURL(f *testing.F) {
+	servertest.FuzzURLs(f, zkstore.ParseURL, "zookeeper://a", "zookeeper://me:pw@a:1,b:2/c/d?loss=1s&acl=open", "zookeeper://[::1]:2181/?user=x",
+		"zookeeper://@/?", "zookeeper://%@a", "zookeeper://a?session-timeout=4s")
+}
+
+func FuzzPackets(f *testing.F) {
+	const get, children = 4, 12
+	servertest.FuzzAnswers(f, []string{packet(0, 4000, 0, 7, 16, 0, 0, 0, 0), packet(1, 0, 1, 0, 1<<31-1)},
+		zkstore.Frames(0), zkstore.Frames(get), zkstore.Frames(children))
+}
+
+// What a length is of decides whether it fits.
+func TestLengthsInPacketsOfZooKeeperFit(t *testing.T) {
+	const get, children, set = 4, 12, 5
+	for _, test := range []struct {
+		name   string
+		kind   uint32
+		answer []uint32 // number, zxid, error, and more
+		wrong  string
+	}{
+		{"a password of 2 GiB", 0, []uint32{0, 4000, 0, 7, 1<<31 - 1, 0, 0, 0, 0}, "a password with a length of 2147483647 in a packet of 36 bytes"},
+		{"data of 2 GiB", get, []uint32{1, 0, 1, 0, 1<<31 - 1, 0}, "data with a length of 2147483647"},
+		{"data that just fits", get, []uint32{1, 0, 1, 0, 4, 0}, ""},
+		{"no data", get, []uint32{1, 0, 1, 0, 1<<32 - 1}, ""},
+		{"a list of four billion", children, []uint32{1, 0, 1, 0, 1<<32 - 1}, "a list of names with a length of 4294967295"},
+		{"two names where one fits", children, []uint32{1, 0, 1, 0, 2, 1, 0x61000000}, "a list of names with a length of 2"},
+		{"one name", children, []uint32{1, 0, 1, 0, 1, 1, 0x61000000}, ""},
+		{"an error", children, []uint32{1, 0, 1, 1<<32 - 101, 1<<32 - 1}, ""},
+		{"a large zxid", set, []uint32{1, 0, 1, 0, 1<<31 - 1, 0}, ""},
+		{"another request's", children, []uint32{2, 0, 1, 0, 1<<32 - 1}, ""},
+	} {
+		err := zkstore.Frames(test.kind)().Take([]byte(packet(test.answer...)))
+		if test.wrong == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), test.wrong) {
+			t.Errorf("%s: %v; want %q", test.name, err, test.wrong)
+		}
+	}
 }
 
 func urlOf(p servertest.Place) string {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/zkstore"
@@ -26,21 +29,7 @@ func config(address string) zkstore.Config {
 
 func open(t *testing.T, c zkstore.Config) *zkstore.Store {
 	t.Helper()
-	s, err := zkstore.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-func swap(t *testing.T, s store.Store, key string, prev store.Version, value string) store.Version {
-	t.Helper()
-	version, err := s.Swap(t.Context(), key, prev, []byte(value))
-	if err != nil {
-		t.Fatalf("swap %q to %q: %v", key, value, err)
-	}
-	return version
+	return servertest.Opened(t, zkstore.Open, c)
 }
 
 // raw is a bare client: what somebody else would use.
@@ -51,17 +40,19 @@ func raw(t *testing.T, address string) *zk.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	late := time.NewTimer(20 * time.Second)
-	defer late.Stop()
-	for {
-		select {
-		case e := <-events:
-			if e.State == zk.StateHasSession {
-				return c
-			}
-		case <-late.C:
-			t.Fatal("no session")
+	for e := range events {
+		if e.State == zk.StateHasSession {
+			break
 		}
+	}
+	return c
+}
+
+// makeNode makes a node that anybody may use.
+func makeNode(t *testing.T, c *zk.Conn, path string, data []byte, flags int32) {
+	t.Helper()
+	if _, err := c.Create(path, data, flags, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatalf("make %s: %v", path, err)
 	}
 }
 
@@ -79,9 +70,6 @@ func makeFolders(t *testing.T, address, prefix string) {
 		t.Fatalf("create folders: %v", err)
 	}
 }
-
-// isSwap finds the swaps in what a client sends: only they hold values.
-func isSwap(request []byte) bool { return bytes.Contains(request, []byte("snowfence 1 ")) }
 
 // TestOneServer runs what a server can be shared for, because it takes a while
 // to start. Each test has a prefix of its own, and leaves the server running.
@@ -118,7 +106,7 @@ func whatAnyoneMayReadIsNotTheirsToSwap(t *testing.T, _ *testkit.Server, c zksto
 	c = owner
 	readable := owner
 	readable.Prefix, readable.ACL = c.Prefix+"-readable", zkstore.ACLCreatorRead
-	swap(t, open(t, readable), "key", "", "value")
+	servertest.Swap(t, open(t, readable), "key", "", "value")
 	anyone.Prefix = readable.Prefix
 	other := open(t, anyone)
 	e, err := other.Get(t.Context(), "key")
@@ -132,7 +120,7 @@ func whatAnyoneMayReadIsNotTheirsToSwap(t *testing.T, _ *testkit.Server, c zksto
 
 func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	proxy := testkit.NewProxy(t, server.Addr())
-	var text bytes.Buffer
+	var text bytes.Buffer // complete once the store is closed
 	c.Endpoints = []string{proxy.Addr()}
 	c.User, c.Password = "snowfence", "s3cr3t"
 	c.Logger = slog.New(slog.NewTextHandler(&text, nil))
@@ -140,15 +128,14 @@ func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c 
 	if err != nil {
 		t.Fatal(err)
 	}
-	version := swap(t, s, "key", "", "value")
-	proxy.LoseReplyTo(isSwap)
+	version := servertest.Swap(t, s, "key", "", "value")
+	proxy.LoseReplyTo(func(sent []byte) bool { return bytes.Contains(sent, []byte("snowfence 1 ")) }) // only swaps hold values
 	if _, err := s.Swap(t.Context(), "key", version, nil); err == nil {
 		t.Error("a swap whose reply was lost succeeds")
 	}
 	if _, err := s.Get(t.Context(), "key"); err != nil {
 		t.Error(err)
 	}
-	// What the log says is complete once nobody writes to it any more.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -160,14 +147,11 @@ func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c 
 func TestPrefixThatHasToExistIsNotCreated(t *testing.T) {
 	server := testkit.ZooKeeper(t)
 	client := raw(t, server.Addr())
-	if _, err := client.Create("/above", nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	makeNode(t, client, "/above", nil, zk.FlagPersistent)
 	for _, prefix := range []string{"/typo", "/typo/below", "/above/typo"} {
 		c := config(server.Addr())
 		c.Prefix, c.Existing = prefix, true
-		_, err := zkstore.Open(t.Context(), c)
-		if !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), "typo") {
+		if err := servertest.Refusal(t, zkstore.Open, c); !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), "typo") {
 			t.Errorf("%s: %v, want %v", prefix, err, store.ErrNoStore)
 		}
 	}
@@ -179,9 +163,23 @@ func TestPrefixThatHasToExistIsNotCreated(t *testing.T) {
 		}
 	}
 	c := config(server.Addr())
-	swap(t, open(t, c), "key", "", "value")
+	servertest.Swap(t, open(t, c), "key", "", "value")
 	c.Existing = true
 	if e, err := open(t, c).Get(t.Context(), "key"); err != nil || string(e.Value) != "value" {
 		t.Errorf("a store that exists: %+v, %v", e, err)
+	}
+}
+
+func TestPasswordFileIsReadByOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	c := zkstore.Config{Endpoints: []string{"a:1"}, User: "me", PasswordFile: path}
+	if _, err := zkstore.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "password-file") {
+		t.Errorf("open without the file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("x", 1<<17)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zkstore.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "at most") {
+		t.Errorf("open with a password that is too long: %v", err)
 	}
 }

@@ -1,0 +1,123 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/internal/servertest"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store/redisstore"
+)
+
+// pair starts a primary, and a replica of it behind a proxy.
+func pair(t *testing.T, arguments ...string) (primary *testkit.Server, replication *testkit.Proxy, replica *testkit.Server) {
+	t.Helper()
+	primary = testkit.Redis(t, arguments...)
+	replication = testkit.NewProxy(t, primary.Addr())
+	return primary, replication, testkit.RedisReplica(t, replication.Addr())
+}
+
+// promote makes a replica take the place of its primary.
+func promote(t *testing.T, primary, replica *testkit.Server) {
+	t.Helper()
+	primary.Kill()
+	command(t, replica, "REPLICAOF NO ONE")
+}
+
+func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
+	primary := testkit.Redis(t)
+	replica := testkit.RedisReplica(t, primary.Addr())
+	c := at(replica.Addr(), "127.0.0.1:1", primary.Addr())
+	c.Loss = redisstore.DefaultLoss
+	s := open(t, c)
+	version := servertest.Swap(t, s, "key", "", "before")
+	replicated(t, primary, replica)
+	// An endpoint that hangs costs the call that found out, and no more.
+	primary.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := s.Get(ctx, "key"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("get: %v", err)
+	}
+	command(t, replica, "REPLICAOF NO ONE")
+	version = servertest.Persist(t, s, "key", version, "after")
+	if got := command(t, replica, "GET snowfence:register:key"); got != "1 "+string(version)+" after" {
+		t.Errorf("the promoted replica holds %q", got)
+	}
+	primary.Kill()
+	servertest.Swap(t, s, "key", version, "at last")
+}
+
+func TestSentinelNamesThePrimary(t *testing.T) {
+	t.Parallel()
+	primary := testkit.Redis(t)
+	replica := testkit.RedisReplica(t, primary.Addr())
+	sentinel := testkit.RedisSentinel(t, "main", primary)
+	c := redisstore.Config{Endpoints: []string{"127.0.0.1:1", sentinel.Addr()}, Sentinel: "main", Loss: redisstore.DefaultLoss}
+	s := open(t, c)
+	version := servertest.Swap(t, s, "key", "", "before")
+	replicated(t, primary, replica)
+	// It must know of the replica before it can choose it.
+	testkit.Eventually(t, func(context.Context) error {
+		_, err := testkit.RedisCall(t.Context(), sentinel.Addr(), "SENTINEL CKQUORUM main")
+		if err == nil && commandCalls(t, replica, "publish") == 0 {
+			err = errors.New("the Sentinel has not found the replica")
+		}
+		return err
+	})
+	primary.Kill()
+	servertest.Persist(t, s, "key", version, "after")
+	for _, name := range []string{"", "unknown"} { // taken for a server, and asked for another primary
+		_ = servertest.Refusal(t, redisstore.Open, redisstore.Config{Endpoints: []string{sentinel.Addr()}, Sentinel: name})
+	}
+}
+
+// TestCountersRefuseAPromotedStaleReplica fails over to a replica that lacks acknowledged
+// reservations, where the store was declared durable falsely. The processes that made them
+// refuse, and show both numbers.
+func TestCountersRefuseAPromotedStaleReplica(t *testing.T) {
+	t.Parallel()
+	primary, replication, replica := pair(t)
+	s := open(t, redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}, Durable: true})
+	config := func(name string) counter.Config {
+		return counter.Config{Store: s, Name: name, MaxWait: 30 * time.Second, RequestTimeout: time.Second}
+	}
+	segments, segmentsErr := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config("segments"), Step: 10, MostStep: 10})
+	tickets, ticketsErr := counter.OpenTickets(t.Context(), config("tickets"))
+	daily, dailyErr := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: config("daily")})
+	if err := errors.Join(segmentsErr, ticketsErr, dailyErr); err != nil {
+		t.Fatal(err)
+	}
+	draws := map[string]func(n int) error{
+		"segments": func(n int) error { return segments.Fill(t.Context(), make([]snowfence.ID, n)) },
+		"tickets":  func(n int) error { return tickets.Fill(t.Context(), make([]snowfence.ID, n)) },
+		"daily":    func(n int) error { _, err := daily.Fill(t.Context(), n); return err },
+	}
+	draw := func(n int) {
+		t.Helper()
+		for name, draw := range draws {
+			if err := draw(n); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	draw(25)
+	replicated(t, primary, replica)
+	replication.Drop()
+	draw(200)
+	promote(t, primary, replica)
+	for name, draw := range draws {
+		err := draw(100)
+		var back *counter.BackwardsError
+		if !errors.As(err, &back) || back.Mark < 225 || back.Next > back.Mark {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := errors.Join(segments.Close(t.Context()), tickets.Close(t.Context()), daily.Close(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
