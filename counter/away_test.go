@@ -15,12 +15,9 @@ func TestCallFailsWithTheStoresErrorAfterMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := faultstore.New(memstore.New().Client(), faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}),
 			func(c faultstore.Call) bool { return c.Verb != faultstore.Traits }), nil)
-		tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: away, Name: "orders", MaxWait: 3 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tickets := openTickets(t, counter.Config{Store: away, Name: "orders", MaxWait: 3 * time.Second})
 		begun := time.Now()
-		_, err = tickets.Next(t.Context())
+		_, err := tickets.Next(t.Context())
 		var unavailable *counter.UnavailableError
 		if !errors.As(err, &unavailable) || unavailable.For != 3*time.Second || !errors.Is(err, faultstore.ErrInjected) {
 			t.Errorf("after %s: %v", time.Since(begun), err)

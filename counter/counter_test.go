@@ -13,6 +13,21 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
+// openTickets opens tickets, which are closed when the test ends.
+func openTickets(t *testing.T, c counter.Config) *counter.Tickets {
+	t.Helper()
+	tickets, err := counter.OpenTickets(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tickets.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tickets
+}
+
 func TestCountersKeepTheirRules(t *testing.T) {
 	for name, loss := range map[string]time.Duration{"durable": 0, "lossy": 50 * time.Millisecond} {
 		memory := memstore.NewWith(memstore.Config{Loss: loss})

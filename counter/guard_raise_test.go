@@ -56,11 +56,7 @@ func storeSetBack(reserved func()) setBack {
 	var saved memstore.Snapshot
 	return setBack{func(t *testing.T, g counter.Guard) *counter.Tickets {
 		t.Helper()
-		tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders", Guard: g, MaxWait: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tickets
+		return openTickets(t, counter.Config{Store: s, Name: "orders", Guard: g, MaxWait: time.Minute})
 	}, func() { saved = memory.Snapshot() }, func() { memory.Restore(saved) }}
 }
 
@@ -188,10 +184,7 @@ func TestProcessesOfOneGuardMakeProgress(t *testing.T) {
 		var callers sync.WaitGroup
 		for i := range processes {
 			link := faultstore.New(marks.Client(), faultstore.Seeded(uint64(i), faultstore.Rates{Delay: 1, MaxDelay: time.Duration(i+1) * 10 * time.Millisecond}), nil)
-			tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: memory.Client(), Name: "orders", Guard: storeGuard(t, link), MaxWait: 20 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tickets := openTickets(t, counter.Config{Store: memory.Client(), Name: "orders", Guard: storeGuard(t, link), MaxWait: 20 * time.Second})
 			callers.Go(func() {
 				for range each {
 					id, err := tickets.Next(t.Context())

@@ -34,10 +34,7 @@ func open(t *testing.T, s store.Store, guard func(name string) counter.Guard) ma
 		t.Fatal(err)
 	}
 	all["segments"] = opened{fill(segments.Fill), segments.Close}
-	tickets, err := counter.OpenTickets(t.Context(), config("tickets"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tickets := openTickets(t, config("tickets"))
 	all["tickets"] = opened{fill(tickets.Fill), tickets.Close}
 	if guard("daily") == nil {
 		daily, err := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: config("daily")})
@@ -131,11 +128,7 @@ func TestGuardNoticesWhatNoProcessRemembers(t *testing.T) {
 func TestGreatestIDOfATableIsAGuard(t *testing.T) {
 	greatest := int64(41)
 	guard := counter.QueryGuard{Name: "max(id) of orders", Greatest: func(context.Context) (int64, error) { return greatest, nil }}
-	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: memstore.New().Client(), Name: "orders", Guard: guard})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	tickets := openTickets(t, counter.Config{Store: memstore.New().Client(), Name: "orders", Guard: guard})
 	var back *counter.BackwardsError
 	if _, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.By != "max(id) of orders" || back.Mark != 41 {
 		t.Errorf("the error is %v", err)
@@ -197,12 +190,7 @@ func TestCounterThatWentBackByOneNumberIsRefused(t *testing.T) {
 				config.Guard = storeGuard(t, memstore.New().Client())
 			}
 			start := func() *counter.Tickets {
-				tickets, err := counter.OpenTickets(t.Context(), config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = tickets.Close(context.Background()) })
-				return tickets
+				return openTickets(t, config)
 			}
 			tickets := start()
 			if err := tickets.Fill(t.Context(), make([]snowfence.ID, 2)); err != nil {

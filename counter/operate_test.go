@@ -1,7 +1,6 @@
 package counter_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
@@ -15,11 +14,7 @@ import (
 
 func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 	s := memstore.New().Client()
-	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders", Start: 5, Increment: 10, Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	tickets := openTickets(t, counter.Config{Store: s, Name: "orders", Start: 5, Increment: 10, Limit: 1000})
 	if id, err := tickets.Next(t.Context()); err != nil || id != 5 {
 		t.Fatalf("%d, %v", id, err)
 	}
@@ -125,12 +120,7 @@ func TestCounterIsSetAboveTheLimitOfItsLastWriter(t *testing.T) {
 			s := memstore.New().Client()
 			x.config.Store, x.config.Name = s, "orders"
 			open := func() *counter.Tickets {
-				tickets, err := counter.OpenTickets(t.Context(), x.config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = tickets.Close(context.Background()) })
-				return tickets
+				return openTickets(t, x.config)
 			}
 			if _, err := open().Next(t.Context()); err != nil {
 				t.Fatal(err)

@@ -15,16 +15,7 @@ import (
 // openHundred opens a counter of the numbers 1 to 100.
 func openHundred(t *testing.T, s store.Store, clock snowfence.Clock) *counter.Tickets {
 	t.Helper()
-	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders", Limit: 100, Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tickets.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-	return tickets
+	return openTickets(t, counter.Config{Store: s, Name: "orders", Limit: 100, Clock: clock})
 }
 
 func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
@@ -144,10 +135,7 @@ func TestStatusShowsTheIncrement(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = own.Close(t.Context()) })
 	apart.Name = "tickets"
-	tickets, err := counter.OpenTickets(t.Context(), apart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tickets := openTickets(t, apart)
 	others, err := counter.NewSegments(t.Context(), every5th{}, counter.SegmentsConfig{Step: 10})
 	if err != nil {
 		t.Fatal(err)

@@ -116,10 +116,7 @@ func TestNumbersThatAnotherProcessGaveBackCountAsLeft(t *testing.T) {
 func TestCallsThatRideTogetherGetWhatIsLeftInTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &distant{before: 100 * time.Millisecond, after: 100 * time.Millisecond}
-		tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: memstore.New().Client(), Name: "orders", Limit: 5, Guard: d})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tickets := openTickets(t, counter.Config{Store: memstore.New().Client(), Name: "orders", Limit: 5, Guard: d})
 		begun := time.Now()
 		var calls sync.WaitGroup
 		for i, call := range []struct {

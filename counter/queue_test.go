@@ -28,10 +28,7 @@ type distant struct {
 func openDistant(t *testing.T) (*counter.Tickets, *distant) {
 	t.Helper()
 	d := &distant{before: 100 * time.Millisecond, after: 100 * time.Millisecond}
-	tickets, err := counter.OpenTickets(t.Context(), counter.Config{Store: memstore.New().Client(), Name: "orders", MaxWait: 3 * time.Second, Guard: d})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tickets := openTickets(t, counter.Config{Store: memstore.New().Client(), Name: "orders", MaxWait: 3 * time.Second, Guard: d})
 	if _, err := tickets.Next(t.Context()); err != nil {
 		t.Fatal(err)
 	}
