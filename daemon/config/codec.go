@@ -40,7 +40,9 @@ func (f *field) codec() codec {
 	case reflect.TypeFor[snowfence.Layout]():
 		return codecOf(ParseLayout, snowfence.Layout.String)
 	case reflect.TypeFor[slog.Level]():
-		parse := func(s string) (level slog.Level, err error) { return level, cmp.Or(oneOf(s, f.Words), level.UnmarshalText([]byte(s))) }
+		parse := func(s string) (level slog.Level, err error) {
+			return level, cmp.Or(oneOf(s, f.Words), level.UnmarshalText([]byte(s)))
+		}
 		return codecOf(parse, func(v slog.Level) string { return strings.ToLower(v.String()) })
 	case reflect.TypeFor[snowfence.SequenceStart]():
 		return codecOf(parseStart, showStart)
@@ -117,7 +119,6 @@ func writeBytes(n int64) string {
 	}
 	return writeNumber(n) + units[0]
 }
-
 
 func writeNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
