@@ -74,7 +74,7 @@ type schema struct {
 //	min max  the range of a number; a number without a max must be above 0
 //	none     for such a number, the text that is as good as 0
 //	unit     bytes, if the number can have a unit
-//	words    the only texts; the first one means the same as an empty text
+//	words    the only texts; in a field of type string the first one means the same as an empty text
 //	empty    what an empty text means; without, it is refused
 //	holds    url, path or address: the URL of a store, the path of a file, where a front listens
 //	each     stands for a key of a map
