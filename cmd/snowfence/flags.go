@@ -170,7 +170,6 @@ type settings struct {
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
 	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
-	choices := map[string][]string{"layout": presetNames(), "log-level": config.LogLevels(), "log-format": config.LogFormats()}
 	words := map[string]string{"store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
 	switches := []string{"insecure", config.KeyMustExist}
 	for _, key := range config.Keys() {
@@ -183,8 +182,12 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 		} else {
 			cmd.Flags().Var(textFlag(new(string), cmp.Or(words[key.Flag], "WORD")), key.Flag, key.About)
 		}
-		if choice, ok := choices[key.Flag]; ok {
-			completeFlag(cmd, key.Flag, choice...)
+		choices := key.Words
+		if key.Path == "layout" {
+			choices = presetNames()
+		}
+		if len(choices) > 0 {
+			completeFlag(cmd, key.Flag, choices...)
 		}
 	}
 	return s

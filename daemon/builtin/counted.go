@@ -18,8 +18,7 @@ func segment(p *place) (settings, check, open) {
 		own.Config = p.Config
 		return own.Validate()
 	}
-	return s, check, func(ctx context.Context, p *place) (kind.Minter, error) {
-		own := own
+	return s, check, func(ctx context.Context) (kind.Minter, error) {
 		own.Config = p.Config
 		s, err := counter.OpenSegments(ctx, own)
 		if err != nil {
@@ -31,7 +30,8 @@ func segment(p *place) (settings, check, open) {
 
 // ticket is [counter.Tickets].
 func ticket(p *place) (settings, check, open) {
-	return p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column"), func() error { return p.Validate() }, func(ctx context.Context, p *place) (kind.Minter, error) {
+	s := p.common("name", "start", "increment", "limit", "max-wait", "guard", "guard-column")
+	return s, func() error { return p.Validate() }, func(ctx context.Context) (kind.Minter, error) {
 		t, err := counter.OpenTickets(ctx, p.Config)
 		return counted(p, t), err
 	}
@@ -46,8 +46,7 @@ func daily(p *place) (settings, check, open) {
 		own.Config = p.Config
 		return own.Validate()
 	}
-	return s, check, func(ctx context.Context, p *place) (kind.Minter, error) {
-		own := own
+	return s, check, func(ctx context.Context) (kind.Minter, error) {
 		own.Config = p.Config
 		d, err := counter.OpenDaily(ctx, own)
 		return &minter{kind.Text, dates(d), d.Close, countedCaps(d.Status, "today")}, err

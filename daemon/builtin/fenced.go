@@ -18,8 +18,8 @@ import (
 )
 
 // fenced is [fence.Open]. Its settings are keys of the generator itself, which package config reads.
-func fenced(*place) (settings, check, open) {
-	return nil, nil, func(ctx context.Context, p *place) (kind.Minter, error) {
+func fenced(p *place) (settings, check, open) {
+	return nil, nil, func(ctx context.Context) (kind.Minter, error) {
 		g := p.config.Settings.Generators[p.generator]
 		c := g.Fence()
 		c.Store, c.Existing, c.Process, c.Clock = p.Store, p.Existing, p.Process, p.Clock

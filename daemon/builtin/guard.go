@@ -89,7 +89,7 @@ func (p *place) openGuard(ctx context.Context) (err error) {
 
 // columnGuard is a guard by the greatest number of a column.
 func (p *place) columnGuard(ctx context.Context, url string) (counter.Guard, error) {
-	all, err := p.connectAll([]string{url})
+	all, err := p.connect(url)
 	if err != nil {
 		return nil, err
 	}

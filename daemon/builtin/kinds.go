@@ -48,8 +48,8 @@ type entry struct {
 	durable   bool   // it needs a store that loses nothing
 	// tables are the statements that create what it needs in a database.
 	tables func(mysql bool) []string
-	// configure returns the kind's settings, which are kept in the place and in what opens it, and
-	// what judges them together once they are read.
+	// configure returns the kind's settings, which are kept in the place and in what opens it, what judges them
+	// together once they are read, if they need it, and what opens the generator in its place.
 	configure func(*place) (settings, check, open)
 }
 
@@ -59,8 +59,8 @@ type settings map[string]setting
 // check returns a *counter.ConfigError for settings that can't be used. Nil means that all can.
 type check func() error
 
-// open opens a generator of a kind.
-type open func(context.Context, *place) (kind.Minter, error)
+// open opens a generator of a kind. It is called again if it fails.
+type open func(context.Context) (kind.Minter, error)
 
 // table is the table of kinds.
 func table() []entry {
@@ -146,11 +146,11 @@ func (c Config) Configure(generator string) (kind.Opener, error) {
 func (c Config) configure(generator string) (kind.Opener, error) {
 	g := c.Settings.Generators[generator]
 	k := find(g.Kind)
-	p := place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
+	p := &place{config: c, generator: generator, urls: c.Settings.StoresOf(g)}
 	if wrong := k.refuse(g, p.urls); wrong != "" {
 		return nil, c.Settings.StoreFault(generator, wrong)
 	}
-	known, check, open := k.configure(&p)
+	known, check, open := k.configure(p)
 	err := read(k.name, known, g.Settings)
 	p.Namespace, p.Name = g.Namespace, cmp.Or(p.Name, generator)
 	p.Clock, p.Process, p.Existing = c.Clock, c.Process, c.Settings.StoreMustExist
@@ -164,7 +164,6 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 		return nil, Fault(c.Settings, generator, err)
 	}
 	return func(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
-		p := p
 		p.Store = spec.Store
 		return p.open(ctx, k, open)
 	}, nil
@@ -212,10 +211,9 @@ func openAs[M kind.Minter](ctx context.Context, c Config, generator string) (min
 // Fault returns the [*config.Error] that a [*kind.SettingError] or a [*counter.ConfigError] is, and
 // another error as it is.
 func Fault(settings config.Config, generator string, err error) error {
-	if wrong := new(counter.ConfigError); errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*counter.ConfigError](err); ok {
 		return settings.SettingFault(generator, wrong.Field, wrong.Limit)
-	}
-	if wrong := new(kind.SettingError); errors.As(err, &wrong) {
+	} else if wrong, ok := errors.AsType[*kind.SettingError](err); ok {
 		return settings.SettingFault(generator, wrong.Key, wrong.Limit)
 	}
 	return err

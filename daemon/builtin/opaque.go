@@ -74,7 +74,7 @@ func opaques(p *place) (settings, check, open) {
 		"key": func(string) error {
 			return errors.New("must not stand here, where many can read it: key-file names a file for it, key-variable a variable")
 		},
-	}, func() (err error) { shows, err = s.shower(p); return err }, func(context.Context, *place) (kind.Minter, error) { return &Opaque{s.of, shows}, nil }
+	}, func() (err error) { shows, err = s.shower(p); return err }, func(context.Context) (kind.Minter, error) { return &Opaque{s.of, shows}, nil }
 }
 
 // shower judges the settings together. A key is read here, so the daemon reads it at its start.

@@ -28,16 +28,21 @@ type place struct {
 }
 
 // open opens what the kind counts in, and the generator.
-func (p *place) open(ctx context.Context, k entry, open open) (kind.Minter, error) {
-	err := p.connect(ctx, k)
+func (p *place) open(ctx context.Context, k entry, open open) (m kind.Minter, err error) {
+	if len(k.databases) > 0 {
+		p.databases, err = p.connect(p.urls...)
+	}
+	if err == nil {
+		err = p.openGuard(ctx)
+	}
 	if err == nil {
 		p.announce(ctx, k)
-		var m kind.Minter
-		if m, err = open(ctx, p); err == nil {
-			return m, nil
-		}
+		m, err = open(ctx)
 	}
-	return nil, errors.Join(err, p.close())
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return m, nil
 }
 
 // announce says that the generator begins a new counter: one that was there before is gone from the store.
@@ -51,16 +56,7 @@ func (p *place) announce(ctx context.Context, k entry) {
 	}
 }
 
-func (p *place) connect(ctx context.Context, k entry) (err error) {
-	if len(k.databases) > 0 {
-		if p.databases, err = p.connectAll(p.urls); err != nil {
-			return err
-		}
-	}
-	return p.openGuard(ctx)
-}
-
-func (p *place) connectAll(urls []string) (all []*openstore.Database, err error) {
+func (p *place) connect(urls ...string) (all []*openstore.Database, err error) {
 	for _, url := range urls {
 		db, err := openstore.Connect(url)
 		if err != nil {
@@ -82,10 +78,11 @@ func (p *place) common(names ...string) settings {
 	return all
 }
 
-func (p *place) close() error {
-	var errs []error
-	for i := range p.opened {
-		errs = append(errs, p.opened[len(p.opened)-1-i]())
+// close closes what was opened.
+func (p *place) close() (err error) {
+	for _, end := range slices.Backward(p.opened) {
+		err = errors.Join(err, end())
 	}
-	return errors.Join(errs...)
+	p.opened = nil
+	return err
 }

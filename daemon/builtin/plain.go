@@ -34,7 +34,7 @@ func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) *mi
 // uuids are UUIDs (RFC 9562). Version 4 has 122 random bits. Version 7 has the time in ms, a
 // counter of 12 bits that begins at random below 2048, and 62 random bits. Those of a generator
 // increase. If the counter is full, the time runs ahead of the clock.
-func uuids(*place) (settings, check, open) {
+func uuids(p *place) (settings, check, open) {
 	next := (*uuid.Gen).NewV7
 	set := func(text string) error {
 		versions := map[string]func(*uuid.Gen) (uuid.UUID, error){"4": (*uuid.Gen).NewV4, "7": (*uuid.Gen).NewV7}
@@ -43,7 +43,7 @@ func uuids(*place) (settings, check, open) {
 		}
 		return nil
 	}
-	return settings{"version": set}, nil, func(_ context.Context, p *place) (kind.Minter, error) {
+	return settings{"version": set}, nil, func(context.Context) (kind.Minter, error) {
 		g := uuid.NewGenWithOptions(uuid.WithEpochFunc(p.Clock.Wall))
 		return plain(kind.Wide, new(sync.Mutex), func(into *kind.Batch) error {
 			room, err := into.GrowWides(1)
@@ -60,8 +60,8 @@ func uuids(*place) (settings, check, open) {
 // ulids are ULIDs: the time in ms and 80 random bits. Those of a generator increase: within a
 // millisecond each is up to 2^32 above the one before, so it is easier to guess. An id that
 // would overflow the 80 bits (github.com/ulid/spec/issues/11) gets the next millisecond.
-func ulids(*place) (settings, check, open) {
-	return nil, nil, func(_ context.Context, p *place) (kind.Minter, error) {
+func ulids(p *place) (settings, check, open) {
+	return nil, nil, func(context.Context) (kind.Minter, error) {
 		return ulidsOf(p.Clock, ulid.Monotonic(rand.Reader, 0)), nil
 	}
 }
@@ -91,8 +91,8 @@ type ObjectIDs struct {
 	used   int   // ids with that second
 }
 
-func objectIDs(*place) (settings, check, open) {
-	return nil, nil, func(_ context.Context, p *place) (kind.Minter, error) {
+func objectIDs(p *place) (settings, check, open) {
+	return nil, nil, func(context.Context) (kind.Minter, error) {
 		all := cmp.Or(p.config.ObjectIDs, new(ObjectIDs))
 		return plain(kind.Text, &all.mu, func(into *kind.Batch) error { return all.add(p.Clock.Wall(), into) }), nil
 	}

@@ -23,8 +23,7 @@ func leafSegment(p *place) (settings, check, open) {
 	p.row = &row.Tag
 	s := p.segments(&own)
 	s["tag"], s["timeout"] = text(&row.Tag), duration(&row.Timeout)
-	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
-		row := row
+	return s, nil, func(ctx context.Context) (kind.Minter, error) {
 		row.DB, row.Dialect, row.Tag = p.databases[0].DB, leafalloc.PostgreSQL, cmp.Or(row.Tag, p.Name)
 		if p.databases[0].MySQL {
 			row.Dialect = leafalloc.MySQL
@@ -49,8 +48,7 @@ func tinyID(p *place) (settings, check, open) {
 	p.row = &row.BizType
 	s := p.segments(&own)
 	s["biz-type"], s["tries"], s["timeout"] = text(&row.BizType), number(&row.Tries, 1), duration(&row.Timeout)
-	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
-		row := row
+	return s, nil, func(ctx context.Context) (kind.Minter, error) {
 		row.DB, row.BizType = p.databases[0].DB, cmp.Or(row.BizType, p.Name)
 		source, err := tinyid.Open(ctx, row)
 		if err != nil {
@@ -66,9 +64,6 @@ func (p *place) segments(c *counter.SegmentsConfig) settings {
 	s["most-step"], s["target"] = number(&c.MostStep, 1), duration(&c.Target)
 	return s
 }
-
-// fine is the check of kinds whose settings need none beside each other.
-func fine() error { return nil }
 
 // stepped is a source whose table says how long a segment is.
 type stepped interface {
@@ -88,9 +83,8 @@ func tickets64(p *place) (settings, check, open) {
 	var own flickr.Config
 	s := p.common("max-wait")
 	s["timeout"], s["skip"] = duration(&own.Timeout), duration(&own.Skip)
-	return s, fine, func(ctx context.Context, p *place) (kind.Minter, error) {
-		own := own
-		own.Clock, own.Logger = p.Clock, p.config.Logger
+	return s, nil, func(ctx context.Context) (kind.Minter, error) {
+		own.Clock, own.Logger, own.Servers = p.Clock, p.config.Logger, nil
 		for _, db := range p.databases {
 			own.Servers = append(own.Servers, flickr.Server{DB: db.DB})
 		}
@@ -130,20 +124,16 @@ func redisDated(p *place) (settings, check, open) {
 	s := p.common("max-wait", "guard", "guard-column")
 	s["prefix"], s["length"], s["zone"] = text(&own.Prefix), number(&own.Length, 1), zone(&own.Zone)
 	s["keep"], s["timeout"] = duration(&own.Keep), duration(&own.Timeout)
-	check := func() error {
-		own := own
-		own.Client, own.Prefix = commands{}, cmp.Or(own.Prefix, p.Name)
-		_, err := rediscount.New(own)
-		return err
-	}
-	return s, check, func(_ context.Context, p *place) (kind.Minter, error) {
-		own := own
+	source := func() (*rediscount.Source, error) { // before it is opened, it has no store
 		own.Client, own.Clock, own.Prefix = commands{p.Store}, p.Clock, cmp.Or(own.Prefix, p.Name)
-		source, err := rediscount.New(own)
+		return rediscount.New(own)
+	}
+	return s, func() error { _, err := source(); return err }, func(context.Context) (kind.Minter, error) {
+		s, err := source()
 		if err != nil {
 			return nil, err
 		}
-		return ticketsOf(p, source), nil
+		return ticketsOf(p, s), nil
 	}
 }
 

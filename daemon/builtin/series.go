@@ -51,8 +51,7 @@ func gapless(p *place) (settings, check, open) {
 		_, err := series.New(own)
 		return err
 	}
-	return s, check, func(_ context.Context, p *place) (kind.Minter, error) {
-		own := own
+	return s, check, func(context.Context) (kind.Minter, error) {
 		if p.databases[0].MySQL {
 			own.Dialect = series.MySQL
 		}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -41,11 +40,6 @@ func (d *draft) complete() {
 	}
 }
 
-// fault notes that the value of a key is wrong.
-func (d *draft) fault(key, value, reason string, args ...any) {
-	d.faults = append(d.faults, d.Fault(key, value, fmt.Sprintf(reason, args...)))
-}
-
 func (d *draft) common() {
 	if d.anyLayout = d.Layout.IsZero(); d.anyLayout {
 		d.Layout = snowfence.DefaultLayout()
@@ -54,7 +48,7 @@ func (d *draft) common() {
 	switch {
 	case d.Store != "":
 	case d.Data == "":
-		d.fault(keyData, "", "no directory is known to keep the store in: set --%s, $%s or %s", keyData, environmentName(keyData), keyStore)
+		d.fault("data", "", "no directory is known to keep the store in: set --%s, $%s or %s", "data", environmentName("data"), "store")
 	default:
 		d.Store = "file:" + filepath.Join(d.Data, "store")
 	}
@@ -83,12 +77,12 @@ func (d *draft) listening() {
 		d.fault(KeyClientCA, d.TLS.ClientCA, "needs %s and %s as well", KeyCertificate, KeyPrivateKey)
 	}
 	if d.TokenFile != "" && d.TLS.ClientCA == "" && d.Thrift != "" {
-		if d.originOf(keyThrift) != (Origin{}) {
-			d.fault(keyThrift, d.Thrift, "Thrift has no tokens, and %s asks for one: set %s, so that clients show a certificate, or turn it off", KeyTokenFile, KeyClientCA)
+		if d.originOf("thrift") != (Origin{}) {
+			d.fault("thrift", d.Thrift, "Thrift has no tokens, and %s asks for one: set %s, so that clients show a certificate, or turn it off", KeyTokenFile, KeyClientCA)
 		}
 		d.Thrift = ""
 	}
-	fronts := slices.DeleteFunc(slices.Clone(d.config), func(f *field) bool { return !f.isAddress() })
+	fronts := slices.DeleteFunc(slices.Clone(d.config), func(f *field) bool { return !f.holds("address") })
 	slices.SortFunc(fronts, func(a, b *field) int { // those at their defaults first
 		return cmp.Or(cmp.Compare(d.originOf(a.Path).Source, d.originOf(b.Path).Source), cmp.Compare(a.Path, b.Path))
 	})
@@ -126,7 +120,7 @@ func (d *draft) address(key, address string) {
 		d.fault(key, address, "the port must be a number from 0 to 65535")
 	}
 	guarded := d.TLS.Certificate != "" && (d.TokenFile != "" || d.TLS.ClientCA != "")
-	if key != keyHealth && !Loopback(host) && !guarded && !d.Insecure {
+	if key != "health" && !Loopback(host) && !guarded && !d.Insecure {
 		d.fault(key, address, "other hosts can reach this address: set %s, %s and %s, or allow it with insecure", KeyCertificate, KeyPrivateKey, KeyTokenFile)
 	}
 }

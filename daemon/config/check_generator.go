@@ -39,7 +39,7 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 			if all := strings.Join(g.Stores, ","); strings.Contains(all, ":") {
 				store = all // a URL of several hosts, which shows no password as a whole
 			}
-			d.fault(join(path, keyStore), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(d.Stores)), ", "), "it has none"))
+			d.fault(join(path, "store"), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(d.Stores)), ", "), "it has none"))
 		}
 	}
 	if !g.Fenced() {
@@ -48,7 +48,7 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 	}
 	d.completeFields(path+".", d.generator, &g)
 	if len(g.Stores) > 1 {
-		d.fault(join(path, keyStore), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
+		d.fault(join(path, "store"), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
 	for key, value := range g.Settings {
 		d.fault(join(path, settingSection, key), value, "kind %s has no settings", g.Kind)
@@ -71,7 +71,7 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 // foreignKind judges a generator that is not fenced.
 func (d *draft) foreignKind(path string, g Generator) {
 	if !slices.Contains(d.kinds, g.Kind) {
-		d.fault(join(path, keyKind), g.Kind, "unknown kind; known are %s", strings.Join(d.kinds, ", "))
+		d.fault(join(path, "kind"), g.Kind, "unknown kind; known are %s", strings.Join(d.kinds, ", "))
 	}
 	for _, f := range d.generator {
 		if key := join(path, f.name); !f.forEveryKind() && d.set[key].origin != (Origin{}) {
@@ -110,7 +110,7 @@ func (d *draft) layoutFor(g Generator) (layout snowfence.Layout, free bool) {
 
 // layoutFits reports whether the layout is valid and of the generator's kind: the rest is measured by it.
 func (d *draft) layoutFits(path string, g Generator) bool {
-	err, key := g.Layout.Validate(), join(path, keyLayout)
+	err, key := g.Layout.Validate(), join(path, "layout")
 	switch {
 	case err != nil:
 		d.fault(key, "", "%s", text.Message(err))
@@ -129,15 +129,15 @@ func (d *draft) processes(path string, g Generator) {
 	wrong := func(key, reason string, args ...any) { d.fault(join(path, key), "true", reason, args...) }
 	switch {
 	case g.Standby && g.Layout.Workers() != 1:
-		wrong(keyStandby, "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
+		wrong("standby", "needs a layout without worker and datacenter bits, such as ms41-seq22: with %s each process has a worker id of its own", g.Layout)
 	case g.Standby && d.Store == "" && len(g.Stores) == 0:
-		wrong(keyStandby, "needs %s to be set: daemons that stand by for each other share one", keyStore)
+		wrong("standby", "needs %s to be set: daemons that stand by for each other share one", "store")
 	case g.Journal == JournalOn && d.Data == "":
-		wrong(keyJournal, "needs %s to be set", keyData)
+		wrong("journal", "needs %s to be set", "data")
 	case g.Journal == JournalOn && g.Layout.Workers() == 1:
-		wrong(keyJournal, "must be off with layout %s, which has one worker id: its order needs the store at each start", g.Layout)
+		wrong("journal", "must be off with layout %s, which has one worker id: its order needs the store at each start", g.Layout)
 	case g.JournalAcrossReboots && g.Journal != JournalOn:
-		wrong("journal-across-reboots", "needs %s: true", keyJournal)
+		wrong("journal-across-reboots", "needs %s: true", "journal")
 	}
 }
 
@@ -154,7 +154,7 @@ func (d *draft) datacenter(path string, g Generator) bool {
 	case n < 0 || n > datacenters:
 		d.fault(key, fmt.Sprint(n), "must be from 0 to %d with layout %s", datacenters, g.Layout)
 	case g.Worker != nil && (*g.Worker < 0 || *g.Worker > workers):
-		d.fault(join(path, keyWorker), fmt.Sprint(*g.Worker), "must be from 0 to %d, the workers of one datacenter with layout %s", workers, g.Layout)
+		d.fault(join(path, "worker"), fmt.Sprint(*g.Worker), "must be from 0 to %d, the workers of one datacenter with layout %s", workers, g.Layout)
 	default:
 		return true
 	}
@@ -166,7 +166,7 @@ func (d *draft) blame(path string, err error) {
 	if config, ok := errors.AsType[*stored.ConfigError](err); ok {
 		d.fault(join(path, config.Field), config.Value, "%s", config.Limit)
 	} else if policy, ok := errors.AsType[*snowfence.PolicyError](err); ok {
-		d.fault(join(path, keyPolicy, policy.Field), policy.Value, "%s", policy.Limit)
+		d.fault(join(path, "policy", policy.Field), policy.Value, "%s", policy.Limit)
 	} else {
 		d.fault(path, "", "%s", text.Message(err))
 	}
@@ -234,14 +234,14 @@ func (d *draft) together() {
 		if first, ok := layouts[g.Namespace]; !ok {
 			layouts[g.Namespace] = name
 		} else if other := d.Generators[first].Layout; !other.Equal(g.Layout) {
-			d.fault(join(path, keyLayout), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout, so give one of them a namespace of its own", first, other, g.Namespace)
+			d.fault(join(path, "layout"), g.Layout.String(), "generator %s has layout %s in the same namespace, %s: a namespace has one layout, so give one of them a namespace of its own", first, other, g.Namespace)
 		} else if !slices.Equal(d.StoresOf(d.Generators[first]), d.StoresOf(g)) {
-			d.fault(join(path, keyStore), strings.Join(g.Stores, ","), "generator %s has the same namespace, %s, in another store: their ids would collide", first, g.Namespace)
+			d.fault(join(path, "store"), strings.Join(g.Stores, ","), "generator %s has the same namespace, %s, in another store: their ids would collide", first, g.Namespace)
 		}
 		if number, ok := g.pinnedWorker(); ok {
 			at := fmt.Sprint(g.Namespace, " ", number)
 			if first, taken := pinned[at]; taken {
-				d.fault(join(path, keyWorker), fmt.Sprint(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
+				d.fault(join(path, "worker"), fmt.Sprint(*g.Worker), "generator %s pins the same worker id of the same namespace, %s", first, g.Namespace)
 			} else {
 				pinned[at] = name
 			}

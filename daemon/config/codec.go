@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,10 +26,7 @@ type codec struct {
 func (f *field) codec() codec {
 	switch f.kind {
 	case reflect.TypeFor[int](), reflect.TypeFor[time.Duration]():
-		return codec{
-			func(s string) (any, error) { return f.parseQuantity(s) },
-			func(v reflect.Value) string { return f.quantity().write(v.Int()) },
-		}
+		return codec{func(s string) (any, error) { return f.parseQuantity(s) }, func(v reflect.Value) string { return f.quantity().write(v.Int()) }}
 	case reflect.TypeFor[bool]():
 		return codecOf(func(s string) (bool, error) { return s == "true", oneOf(s, []string{"true", "false"}) }, strconv.FormatBool)
 	case reflect.TypeFor[[]string]():
@@ -42,7 +40,10 @@ func (f *field) codec() codec {
 	case reflect.TypeFor[snowfence.Layout]():
 		return codecOf(ParseLayout, snowfence.Layout.String)
 	case reflect.TypeFor[slog.Level]():
-		return codecOf(parseLevel, func(v slog.Level) string { return strings.ToLower(v.String()) })
+		parse := func(s string) (level slog.Level, err error) {
+			return level, cmp.Or(oneOf(s, f.Words), level.UnmarshalText([]byte(s)))
+		}
+		return codecOf(parse, func(v slog.Level) string { return strings.ToLower(v.String()) })
 	case reflect.TypeFor[snowfence.SequenceStart]():
 		return codecOf(parseStart, showStart)
 	}
@@ -80,58 +81,43 @@ func (f *field) quantity() quantity {
 	switch {
 	case f.kind == reflect.TypeFor[time.Duration]():
 		parse := func(s string) (int64, error) { d, err := time.ParseDuration(s); return int64(d), err }
-		return quantity{"a duration such as 500ms, 10s or 1m30s", parse, func(n int64) string { return time.Duration(n).String() }}
+		return quantity{"a duration such as 500ms, 10s or 1h30m", parse, func(n int64) string { return time.Duration(n).String() }}
 	case f.tag.Get("unit") == "bytes":
 		return quantity{"a number of bytes such as 4096, 64KiB or 1MiB", text.ParseBytes, writeBytes}
 	}
 	return quantity{"a whole number", parseNumber, writeNumber}
 }
 
-// parseQuantity reads a number within the field's range. With a least number a text must not be zero, which is the
-// default in a [Config].
+// parseQuantity reads a number within the field's range.
 func (f *field) parseQuantity(s string) (int64, error) {
-	q := f.quantity()
-	n, err := q.parse(s)
-	switch {
-	case f.least > 0 && (err != nil || n == 0):
-		return 0, fmt.Errorf("must be %s, from %s to %s", q.form, q.write(f.least), q.write(f.most))
-	case f.most > 0 && err != nil:
-		return 0, f.inRange(-1)
-	case f.most > 0:
-		return n, f.inRange(n)
-	case err == nil && n > 0:
-		return n, nil
+	n, err := f.quantity().parse(s)
+	if err != nil {
+		n = -1
 	}
-	hint := "must be a duration above 0 such as 500ms, 10s or 1h30m"
-	if none := f.tag.Get("none"); none != "" {
-		hint += "; none is " + none
-	}
-	return 0, errors.New(hint)
+	return n, f.inRange(n)
 }
 
-// inRange returns an error that says the range unless it has the number.
+// inRange returns an error that says the range unless it has the number. A range without a least number has 0.
 func (f *field) inRange(n int64) error {
-	write := f.quantity().write
-	switch {
-	case n >= f.least && n <= f.most:
+	q, none := f.quantity(), f.tag.Get("none")
+	switch least, most := q.write(f.least), q.write(f.most); {
+	case f.most == 0 && n > 0, f.most > 0 && f.least <= n && n <= f.most:
 		return nil
-	case f.least > 0:
-		return fmt.Errorf("must be from %s to %s", write(f.least), write(f.most))
-	case f.kind == reflect.TypeFor[time.Duration]():
-		return fmt.Errorf("must be a duration such as 10s, up to %s, or 0s for none", write(f.most))
+	case f.most == 0 && none == "":
+		return fmt.Errorf("must be %s, above 0", q.form)
+	case f.most == 0:
+		return fmt.Errorf("must be %s, above 0; none is %s", q.form, none)
+	default:
+		return fmt.Errorf("must be %s, from %s to %s", q.form, least, most)
 	}
-	return fmt.Errorf("must be a whole number from 1 to %s, or 0 for no limit", write(f.most))
 }
 
 func writeBytes(n int64) string {
-	const kiB, miB = 1 << 10, 1 << 20
-	switch {
-	case n%miB == 0 && n > 0:
-		return writeNumber(n/miB) + "MiB"
-	case n%kiB == 0 && n > 0:
-		return writeNumber(n/kiB) + "KiB"
+	units := []string{"", "KiB", "MiB"}
+	for ; len(units) > 1 && n > 0 && n%(1<<10) == 0; units = units[1:] {
+		n >>= 10
 	}
-	return writeNumber(n)
+	return writeNumber(n) + units[0]
 }
 
 func writeNumber(n int64) string { return strconv.FormatInt(n, 10) }
@@ -187,7 +173,7 @@ func ParseLayout(s string) (snowfence.Layout, error) {
 func parseStart(s string) (v snowfence.SequenceStart, err error) {
 	word, bound, hasBound := strings.Cut(s, ":")
 	for v.Rule = snowfence.StartQuarter; v.Rule <= snowfence.StartCarry; v.Rule++ {
-		if word == v.Rule.String() && hasBound == bounded(v.Rule) {
+		if word == v.Rule.String() && hasBound == strings.Contains(showStart(v), ":") {
 			if hasBound {
 				v.Max, err = parseNumber(bound)
 			}
@@ -198,27 +184,11 @@ func parseStart(s string) (v snowfence.SequenceStart, err error) {
 }
 
 func showStart(v snowfence.SequenceStart) string {
-	if bounded(v.Rule) {
-		return fmt.Sprintf("%s:%d", v.Rule, v.Max)
+	if v.Rule == snowfence.StartQuarter || v.Rule == snowfence.StartZero {
+		return v.Rule.String()
 	}
-	return v.Rule.String()
+	return fmt.Sprintf("%s:%d", v.Rule, v.Max)
 }
-
-// bounded reports whether a rule for the start of a sequence has a bound.
-func bounded(rule snowfence.StartRule) bool {
-	return rule != snowfence.StartQuarter && rule != snowfence.StartZero
-}
-
-// LogLevels returns what log.level can be, the least first.
-func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
-
-func parseLevel(s string) (slog.Level, error) {
-	i := slog.Level(slices.Index(LogLevels(), s))
-	return slog.LevelDebug + i*(slog.LevelInfo-slog.LevelDebug), oneOf(s, LogLevels())
-}
-
-// LogFormats returns what log.format can be.
-func LogFormats() []string { return newSchema().at["log.format"].words }
 
 // oneOf returns an error unless a word is one of some.
 func oneOf(word string, words []string) error {

@@ -50,8 +50,8 @@ generators: {x: {kind: ticket, store: a, namespace: n, settings: {name: ""}}}
 // TestOutOfRangeLimitIsShownAsWritten is about numbers that no int holds, and other ways to write one.
 func TestOutOfRangeLimitIsShownAsWritten(t *testing.T) {
 	for written, want := range map[string]string{
-		"batch: 100000000000": `"100000000000": must be from 1 to 1000000`, "body: 1e9": `"1e9": must be`, "body: 99999TiB": `"99999TiB": must be`,
-		"drain: 90000s": `"90000s": must be from 1ms to 10m0s`, "address-rate: 100000000000": `"100000000000": must be`,
+		"batch: 100000000000": `"100000000000": must be a whole number, from 1 to 1000000`, "body: 1e9": `"1e9": must be`, "body: 99999TiB": `"99999TiB": must be`,
+		"drain: 90000s": `"90000s": must be a duration such as 500ms, 10s or 1h30m, from 1ms to 10m0s`, "address-rate: 100000000000": `"100000000000": must be`,
 	} {
 		if _, err := read(Sources{File: write(t, "limits: {"+written+"}"), Environ: []string{"HOME=/h"}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", written, err, want)

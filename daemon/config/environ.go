@@ -1,7 +1,6 @@
 package config
 
 import (
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,63 +22,59 @@ const (
 // only warned of: orchestrators put such variables into every container once there is a
 // service named snowfence, so refusing them would keep the program from starting.
 func (d *draft) readEnvironment() {
-	keys := map[string]string{} // path of a configuration's key, by variable
-	for _, f := range d.config {
-		keys[f.Environment()] = f.Path
-	}
 	var unknown []string
-	inFile, services := d.named(), d.services()
+	services, inFile := d.services(), d.named()
 	for _, pair := range d.environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, EnvironmentPrefix) || foreign(name) || slices.ContainsFunc(services, func(service string) bool { return ofService(name, service) }) {
+		if !strings.HasPrefix(name, EnvironmentPrefix) || name == EnvironmentFile || name == EnvironmentClockOffset ||
+			slices.ContainsFunc(services, func(service string) bool { return ofService(name, service) }) {
 			continue
 		}
 		origin := Origin{Source: FromEnvironment, Name: name}
-		path, known := keys[name]
-		if !known {
-			var chosen string // by the user
-			if path, chosen, known = d.pathOf(name); !known {
-				unknown = append(unknown, name)
-				continue
-			} else if wrong := checkName(chosen); wrong != "" {
-				d.faultAt(origin, path, chosen, "%s", wrong)
-				continue
-			}
+		path, chosen := d.pathOf(name)
+		if path == "" {
+			unknown = append(unknown, name)
+			continue
+		}
+		if wrong := checkName(chosen); chosen != "" && wrong != "" {
+			d.faultAt(origin, path, chosen, "%s", wrong)
+			continue
 		}
 		if generator, _, ok := splitGenerator(path); ok && len(inFile) > 0 && !slices.Contains(inFile, generator) {
 			d.warnings = append(d.warnings, "variable "+name+" makes a generator "+generator+", which the file does not have"+text.DidYouMean(generator, inFile))
 		}
 		d.put(path, value, origin)
 	}
-	names := slices.Sorted(maps.Keys(keys))
+	var known []string
+	for _, f := range d.config {
+		known = append(known, f.Environment())
+	}
+	slices.Sort(known)
 	for _, name := range unknown {
 		if !d.holdsKeys(name) {
-			d.warnings = append(d.warnings, "variable "+name+" is no setting"+text.DidYouMean(name, names))
+			d.warnings = append(d.warnings, "variable "+name+" is no setting"+text.DidYouMean(name, known))
 		}
 	}
 }
 
-// pathOf leads from a variable to a key below a name that users choose. At most one way fits: no
-// key ends in another after an underscore, and no generator's name ends in "-settings".
-func (s *schema) pathOf(variable string) (path, chosen string, ok bool) {
-	if rest, ok := strings.CutPrefix(variable, environmentName(storeSection)+"_"); ok {
-		chosen = pathName(rest)
-		return join(storeSection, chosen), chosen, true
-	}
-	rest, ok := strings.CutPrefix(variable, environmentName(generatorSection)+"_")
-	if !ok || strings.ToUpper(rest) != rest {
-		return "", "", false
-	}
-	if name, key, ok := strings.Cut(rest, "_"+strings.ToUpper(settingSection)+"_"); ok && name != "" && key != "" {
-		return join(generatorSection, pathName(name), settingSection, pathName(key)), pathName(name), true
-	}
-	for _, f := range s.generator {
-		suffix := "_" + strings.TrimPrefix(environmentName(f.name), EnvironmentPrefix)
-		if name, ok := strings.CutSuffix(rest, suffix); ok && name != "" {
-			return join(generatorSection, pathName(name), f.name), pathName(name), true
+// pathOf leads from a variable to its key, and to the name in it that a user chose. At most one way fits if settings of a
+// kind are looked at first: no key ends in another after an underscore, and no generator's name ends in "-settings".
+func (s *schema) pathOf(variable string) (path, chosen string) {
+	for _, f := range slices.Backward(slices.Concat(s.config, s.generator)) {
+		before, after, named := strings.Cut(f.Path, anyName)
+		after, _, keyed := strings.Cut(after, anySetting)
+		name, ok := strings.CutPrefix(variable, environmentName(before))
+		key, end := "", environmentName(after)[len(EnvironmentPrefix):]
+		if keyed {
+			name, key, _ = strings.Cut(name, end)
+		} else if ok {
+			name, ok = strings.CutSuffix(name, end)
+		}
+		if ok && named == (name != "") && keyed == (key != "") && strings.ToUpper(variable) == variable {
+			return before + pathName(name) + after + pathName(key), pathName(name)
 		}
 	}
-	return "", "", false
+	return "", ""
 }
 
 // pathName undoes environmentName for a name without dots and underscores.
@@ -110,8 +105,8 @@ func (d *draft) holdsKeys(variable string) bool {
 func (d *draft) readStateDirectory() {
 	const name = "STATE_DIRECTORY"
 	first, _, _ := strings.Cut(d.lookup(name), ":")
-	if _, given := d.set[keyData]; !given && first != "" {
-		d.put(keyData, first, Origin{Source: FromEnvironment, Name: name})
+	if _, given := d.set["data"]; !given && first != "" {
+		d.put("data", first, Origin{Source: FromEnvironment, Name: name})
 	}
 }
 
@@ -127,26 +122,20 @@ func (c Config) stateDirectory() string {
 	return ""
 }
 
-// foreign tells variables that are no settings: the two named above, and those of a service named snowfence.
-func foreign(name string) bool {
-	return name == EnvironmentFile || name == EnvironmentClockOffset || ofService(name, strings.TrimSuffix(EnvironmentPrefix, "_"))
-}
-
 // services returns the beginnings of the names of variables by which Kubernetes and Docker tell a container of its services
 // and links. A service snowfence-stores has SNOWFENCE_STORES_SERVICE_HOST, and SNOWFENCE_STORES_PORT with the URL of a socket.
-func (c Config) services() (services []string) {
+// A service named snowfence is always among them.
+func (c Config) services() []string {
+	services := []string{strings.TrimSuffix(EnvironmentPrefix, "_")}
 	for _, pair := range c.environ {
 		name, value, _ := strings.Cut(pair, "=")
-		service, host := strings.CutSuffix(name, "_SERVICE_HOST")
-		if host {
-			_, host = c.Variable(service + "_SERVICE_PORT")
+		if service, ok := strings.CutSuffix(name, "_SERVICE_HOST"); ok {
+			if _, ok := c.Variable(service + "_SERVICE_PORT"); ok {
+				services = append(services, service)
+			}
 		}
-		link, port := strings.CutSuffix(name, "_PORT")
-		switch scheme, _, url := strings.Cut(value, "://"); {
-		case !strings.HasPrefix(name, EnvironmentPrefix):
-		case host:
-			services = append(services, service)
-		case port && url && slices.Contains([]string{"tcp", "udp", "sctp"}, scheme):
+		scheme, _, url := strings.Cut(value, "://")
+		if link, ok := strings.CutSuffix(name, "_PORT"); ok && url && slices.Contains([]string{"tcp", "udp", "sctp"}, scheme) {
 			services = append(services, link)
 		}
 	}

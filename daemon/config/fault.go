@@ -21,8 +21,6 @@ const (
 	FromFile
 	FromEnvironment
 	FromFlag
-
-	noSource
 )
 
 // Origin is where a setting came from. The zero Origin is the default.
@@ -37,8 +35,7 @@ type Origin struct {
 func (o Origin) String() string {
 	switch o.Source {
 	case FromFile:
-		line, column := fmt.Sprintf(":%d", o.Line), fmt.Sprintf(":%d", o.Column)
-		return strings.TrimSuffix(strings.TrimSuffix(o.Name+line+column, ":0"), ":0")
+		return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Column), ":0"), ":0")
 	case FromEnvironment:
 		return "$" + o.Name
 	case FromFlag:
@@ -64,17 +61,17 @@ func (e *Error) Of(generator string) bool {
 
 // Error returns "origin: key: "value": reason", without what is empty.
 func (e *Error) Error() string {
-	parts := []string{"config"}
+	message := "config: "
 	if e.Origin.Source != FromDefault {
-		parts = append(parts, e.Origin.String())
+		message += e.Origin.String() + ": "
 	}
 	if e.Key != "" && (e.Origin.Source != FromFlag || e.Origin.Name != e.Key) {
-		parts = append(parts, e.Key)
+		message += e.Key + ": "
 	}
 	if e.Value != "" {
-		parts = append(parts, strconv.Quote(e.Value))
+		message += strconv.Quote(e.Value) + ": "
 	}
-	return strings.Join(append(parts, e.Reason), ": ")
+	return message + e.Reason
 }
 
 // Class is [snowfence.ClassUsage].
@@ -85,9 +82,14 @@ func (d *draft) faultAt(origin Origin, key, value, reason string, args ...any) {
 	d.faults = append(d.faults, newError(origin, key, value, fmt.Sprintf(reason, args...)))
 }
 
+// fault notes that the value of a key is wrong.
+func (d *draft) fault(key, value, reason string, args ...any) {
+	d.faults = append(d.faults, d.Fault(key, value, fmt.Sprintf(reason, args...)))
+}
+
 // newError cuts what is too long for a line.
 func newError(origin Origin, key, value, reason string) *Error {
-	return &Error{origin, brief(key), brief(value), cut(reason, mostReason)}
+	return &Error{origin, brief(key, mostText), brief(value, mostText), brief(reason, mostReason)}
 }
 
 // Fault returns the [*Error] that the value of a key can't be used. A value that
@@ -110,26 +112,25 @@ func (c Config) SettingFault(generator, key, reason string) error {
 // StoreFault returns the [*Error] that a generator's kind can't use the stores that it has.
 func (c Config) StoreFault(generator, reason string) error {
 	g := c.Generators[generator]
-	return c.Fault(join(generatorSection, generator, keyStore), strings.Join(g.Stores, ","), reason)
+	return c.Fault(join(generatorSection, generator, "store"), strings.Join(g.Stores, ","), reason)
 }
 
 // CheckStores joins what check says of the URL of each store, at the store's key: a *[engine.URLError] becomes an
 // [*Error]. Check knows the engines, such as package openstore does: this package links none of them.
 func (c Config) CheckStores(check func(url string) error) error {
-	urls := map[string]string{}
-	if c.Store != "" {
-		urls[keyStore] = c.Store
-	}
-	for name, url := range c.Stores {
-		urls[join(storeSection, name)] = url
-	}
 	var faults []error
-	for path, url := range urls {
+	judge := func(path, url string) {
 		err := check(url)
 		if bad, ok := errors.AsType[*engine.URLError](err); ok {
 			err = c.Fault(path, url, bad.Reason)
 		}
 		faults = append(faults, err)
+	}
+	if c.Store != "" {
+		judge("store", c.Store)
+	}
+	for name, url := range c.Stores {
+		judge(join(storeSection, name), url)
 	}
 	return Join(faults...)
 }
@@ -137,49 +138,38 @@ func (c Config) CheckStores(check func(url string) error) error {
 // Join joins errors as errors.Join does, those that are joined already one by
 // one, and each [Error] once, in the order of its place and key, other errors last.
 func Join(errs ...error) error {
-	all := apart(errs)
-	slices.SortStableFunc(all, func(a, b error) int {
-		x, y := faultOf(a), faultOf(b)
+	faults, others := apart(errs)
+	slices.SortStableFunc(faults, func(x, y *Error) int {
 		p, q := x.Origin, y.Origin
 		return cmp.Or(
 			cmp.Compare(p.Source, q.Source), cmp.Compare(p.Name, q.Name), cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column),
 			cmp.Compare(x.Key, y.Key), cmp.Compare(x.Reason, y.Reason),
 		)
 	})
-	all = slices.CompactFunc(all, func(a, b error) bool {
-		x, y := faultOf(a), faultOf(b)
-		return x.Origin.Source != noSource && *x == *y
-	})
-	return errors.Join(all...)
-}
-
-// faultOf returns the Error that an error is, or one that sorts behind all.
-func faultOf(err error) *Error {
-	fault := &Error{Origin: Origin{Source: noSource}}
-	errors.As(err, &fault)
-	return fault
-}
-
-// apart takes joined errors apart.
-func apart(errs []error) []error {
 	var all []error
-	for _, err := range errs {
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			all = append(all, apart(joined.Unwrap())...)
-		} else if err != nil {
-			all = append(all, err)
-		}
+	for _, fault := range slices.CompactFunc(faults, func(x, y *Error) bool { return *x == *y }) {
+		all = append(all, fault)
 	}
-	return all
+	return errors.Join(append(all, others...)...)
 }
 
 // Faults returns each [Error] that an error of this package holds, in order.
 func Faults(err error) []*Error {
-	var faults []*Error
-	for _, err := range apart([]error{err}) {
-		if fault := faultOf(err); fault.Origin.Source != noSource {
+	faults, _ := apart([]error{err})
+	return faults
+}
+
+// apart takes joined errors apart.
+func apart(errs []error) (faults []*Error, others []error) {
+	for _, err := range errs {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			f, o := apart(joined.Unwrap())
+			faults, others = append(faults, f...), append(others, o...)
+		} else if fault, ok := errors.AsType[*Error](err); ok {
 			faults = append(faults, fault)
+		} else if err != nil {
+			others = append(others, err)
 		}
 	}
-	return faults
+	return faults, others
 }

@@ -23,11 +23,12 @@ const (
 
 // readFile takes the settings of a YAML file.
 func (d *draft) readFile(path string) {
-	if content, err := readAll(path); err != nil {
+	content, err := readAll(path)
+	if err != nil {
 		d.faultAt(Origin{Source: FromFile, Name: path}, "", "", "%v", err)
-	} else {
-		d.readYAML(path, content)
+		return
 	}
+	d.readYAML(path, content)
 }
 
 func readAll(path string) ([]byte, error) {
@@ -37,31 +38,25 @@ func readAll(path string) ([]byte, error) {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read: %w", err)
-	case len(content) > maxFile:
-		return nil, fmt.Errorf("has more than %d bytes", maxFile)
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("has more than %d bytes", maxFile)
 	}
-	return content, nil
+	return content, err
 }
 
 // readYAML takes the settings of a file's content. YAML gives only the structure: every
-// value is a text that the key's parser reads, as for variables and flags.
+// value is a text that the key's parser reads, as for variables and flags. An empty file sets nothing.
 func (d *draft) readYAML(path string, content []byte) {
 	w := &yamlWalk{draft: d, path: path, left: maxFile}
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	var document, second yaml.Node
-	if err := decoder.Decode(&document); err != nil {
-		if !errors.Is(err, io.EOF) { // an empty file sets nothing
-			w.syntax(err)
+	err := decoder.Decode(&document)
+	if err == nil {
+		if err = decoder.Decode(&second); err == nil {
+			w.fault(&second, "", "", "a second document begins here: there must be one")
 		}
-		return
 	}
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		w.fault(&second, "", "", "a second document begins here: there must be one")
-	case !errors.Is(err, io.EOF):
+	if err != nil && !errors.Is(err, io.EOF) {
 		w.syntax(err)
 	}
 	if len(document.Content) == 1 {
@@ -102,7 +97,7 @@ func (w *yamlWalk) syntax(err error) {
 	if n, _ := fmt.Sscanf(message, "line %d:", &origin.Line); n == 1 {
 		_, message, _ = strings.Cut(message, ": ")
 	}
-	switch message = brief(message); {
+	switch message = brief(message, mostText); {
 	case strings.Contains(message, "cannot start any token"):
 		message += "; YAML is indented with spaces, not with tabs, and a value that begins with @, ` or % must be quoted"
 	case strings.Contains(message, "expected alphabetic or numeric character"), strings.Contains(message, "unknown anchor"):
@@ -127,43 +122,44 @@ func (w *yamlWalk) section(node *yaml.Node, path string) {
 	}
 	known, lines := w.below[general(path)], map[string]int{}
 	for pair := range slices.Chunk(node.Content, 2) {
-		key, name := resolve(pair[0]), resolve(pair[0]).Value
+		key := resolve(pair[0])
 		if !w.spend(key) {
 			return
 		}
-		if key.Kind != yaml.ScalarNode {
-			w.fault(key, path, "", "a key must be a single word, is %s", describe(key))
+		if line, twice := lines[key.Value]; twice && key.Kind == yaml.ScalarNode {
+			w.fault(key, path, display("", key.Value), "stands here again, first in line %d", line)
 			continue
 		}
-		if line, twice := lines[name]; twice {
-			w.fault(key, path, display("", name), "stands here again, first in line %d", line)
-			continue
-		}
-		lines[name] = key.Line
-		at := strings.TrimPrefix(join(path, name), ".")
-		switch {
-		case slices.Equal(known, []string{anyName}):
-			if wrong := checkName(name); wrong != "" {
-				w.fault(key, display("", at), display("", name), "%s", wrong) // it may be a URL by mistake
-				continue
-			}
-			if path == generatorSection {
-				w.name(name, w.origin(key))
-			}
-		case slices.Equal(known, []string{anySetting}):
-		case key.Tag == "!!merge":
-			w.fault(key, at, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
-			continue
-		case !slices.Contains(known, name):
-			w.fault(key, strings.TrimPrefix(join(path, display("", name)), "."), "", "unknown key%s", text.DidYouMean(name, known))
-			continue
-		}
-		if w.below[general(at)] != nil {
+		lines[key.Value] = key.Line
+		switch at := strings.TrimPrefix(join(path, key.Value), "."); {
+		case !w.known(known, key, path, at):
+		case w.below[general(at)] != nil:
 			w.section(pair[1], at)
-		} else {
+		default:
 			w.value(key, pair[1], at)
 		}
 	}
+}
+
+// known reports whether a section has a key, and notes why not.
+func (w *yamlWalk) known(names []string, key *yaml.Node, section, path string) bool {
+	shown := display("", key.Value) // it may be a URL by mistake
+	switch chosen := names[0] == anyName; {
+	case key.Kind != yaml.ScalarNode:
+		w.fault(key, section, "", "a key must be a single word, is %s", describe(key))
+	case chosen && checkName(key.Value) != "":
+		w.fault(key, display("", path), shown, "%s", checkName(key.Value))
+	case chosen || names[0] == anySetting || slices.Contains(names, key.Value):
+		if section == generatorSection {
+			w.name(key.Value, w.origin(key))
+		}
+		return true
+	case key.Tag == "!!merge":
+		w.fault(key, path, "", "YAML's merge is not read: write the keys themselves, or give the whole section as an alias")
+	default:
+		w.fault(key, strings.TrimPrefix(join(section, shown), "."), "", "unknown key%s", text.DidYouMean(key.Value, names))
+	}
+	return false
 }
 
 // value takes the text of a scalar, or of the scalars of a list.
@@ -175,18 +171,17 @@ func (w *yamlWalk) value(key, node *yaml.Node, path string) {
 		items, limit = node.Content, "each item must be a single value without a comma"
 	}
 	var parts []string
-	size := 0
+	size := -1
 	for _, item := range items {
 		item = resolve(item)
-		if size += len(item.Value) + 1; size > maxValue+1 {
+		if size += len(item.Value) + 1; size > maxValue {
 			w.fault(node, path, "", tooLong, maxValue)
 			return
 		}
 		if !w.spend(item) {
 			return
 		}
-		null := item.Tag == "!!null"
-		switch {
+		switch null := item.Tag == "!!null"; {
 		case item.Kind != yaml.ScalarNode || inList && (null || strings.Contains(item.Value, ",")):
 			w.fault(item, path, "", "%s, is %s", limit, describe(item))
 			return
@@ -215,7 +210,7 @@ func describe(node *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		return fmt.Sprintf("%q", brief(display("", node.Value)))
+		return fmt.Sprintf("%q", brief(display("", node.Value), mostText))
 	}
 	return "something else"
 }

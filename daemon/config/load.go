@@ -141,15 +141,15 @@ func (d *draft) anchor() {
 		s := d.set[key]
 		switch {
 		case s.field == nil:
-		case s.field.isURL():
+		case s.field.holds("url"):
 			s.text = d.anchorURL(key, s)
-		case s.field.isPath(key):
+		case s.field.holds("path") || strings.HasSuffix(key, join(settingSection, keyFile)):
 			path, err := engine.ExpandHome(s.text, d.lookup)
 			if err = cmp.Or(err, storeurl.CheckFolder(path)); err != nil {
 				d.faultAt(s.origin, key, display(key, s.text), "%s", text.Message(err))
 				s.field = nil
 			} else {
-				s.text = d.whole(key, "", path, s.origin, key == keyData)
+				s.text = d.whole(key, "", path, s.origin, key == "data")
 			}
 		}
 		d.set[key] = s

@@ -17,7 +17,7 @@ func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 	}
 	for key, form := range settings {
 		scheme := ""
-		if newSchema().field(key).isURL() {
+		if newSchema().field(key).holds("url") {
 			scheme = "file:"
 		}
 		for path, want := range map[string]string{"~/ids": "/home/me/ids", "/a/~/$5": "/a/~/$5", "${D}/ids": "/srv/ids", "${TILDE}": "/home/me/x"} {

@@ -59,13 +59,13 @@ func (c Config) Values() []Value {
 
 // Changed returns the keys whose values differ from another configuration's, in the order of [Keys].
 func (c Config) Changed(other Config) []string {
-	values := map[string]string{}
+	values := map[string]*string{}
 	for _, v := range other.Values() {
-		values[v.Key] = v.Text
+		values[v.Key] = &v.Text
 	}
 	var keys []string
 	for _, v := range c.Values() {
-		if text, ok := values[v.Key]; !ok || text != v.Text {
+		if text := values[v.Key]; text == nil || *text != v.Text {
 			keys = append(keys, v.Key)
 		}
 		delete(values, v.Key)
@@ -76,22 +76,16 @@ func (c Config) Changed(other Config) []string {
 // originOf returns where the value of a key came from. What a generator did
 // not set itself it has from its preset or from the key of the same name.
 func (c Config) originOf(path string) Origin {
-	from := []string{path}
-	if name, key, ok := splitGenerator(path); ok {
-		section, _, _ := strings.Cut(key, ".")
-		if section == keyLayout || section == keyPolicy {
-			from = append(from, join(generatorSection, name, keyPreset))
-		}
-		if section == keyLayout || section == keyNamespace {
-			from = append(from, section)
-		}
+	name, key, _ := splitGenerator(path)
+	section, _, _ := strings.Cut(key, ".")
+	origin := c.set[path].origin
+	if section == "layout" || section == "policy" {
+		origin = cmp.Or(origin, c.set[join(generatorSection, name, "preset")].origin)
 	}
-	for _, path := range from {
-		if s, ok := c.set[path]; ok {
-			return s.origin
-		}
+	if section == "layout" || section == "namespace" {
+		origin = cmp.Or(origin, c.set[section].origin)
 	}
-	return Origin{}
+	return origin
 }
 
 // Settings of kind opaque that say where its keys are.
@@ -107,13 +101,11 @@ var secret = regexp.MustCompile(`[0-9A-Fa-f]{32}`)
 // Some are written where they do not belong, such as keys of kind opaque.
 func display(path, text string) string {
 	_, key, _ := splitGenerator(path)
-	if key, ok := strings.CutPrefix(key, settingSection+"."); ok {
-		isPlace := key == keyFile || key == keyVariable
-		if strings.HasPrefix(key, "key") && !isPlace || secret.MatchString(text) {
-			return engine.Hidden
-		}
+	key, ofKind := strings.CutPrefix(key, settingSection+".")
+	if isKey := strings.HasPrefix(key, "key") && key != keyFile && key != keyVariable; ofKind && (isKey || secret.MatchString(text)) {
+		return engine.Hidden
 	}
-	if path == keyStore || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
+	if path == "store" || strings.HasPrefix(path, storeSection+".") || strings.ContainsAny(text, "@=") || strings.Contains(text, "://") {
 		return engine.Redact(text)
 	}
 	return text
@@ -125,18 +117,16 @@ func (c Config) display(path, text string) string {
 	return display(path, cmp.Or(c.written[text], text))
 }
 
-// mostText and mostReason are the numbers of bytes of a setting and of a reason that a line about a fault shows.
-const mostText, mostReason = 200, 500
-
-// brief cuts a setting that is too long for a line.
-func brief(text string) string { return cut(text, mostText) }
-
-func cut(text string, most int) string {
+// brief cuts a text that is too long for a line about a fault.
+func brief(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
+
+// mostText and mostReason are how many bytes such a line has of a setting and of a reason.
+const mostText, mostReason = 200, 500
 
 // hide has a reason show a setting as it is shown beside it.
 func hide(reason, text, shown string) string {
@@ -147,7 +137,7 @@ func hide(reason, text, shown string) string {
 }
 
 // ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
-func (c Config) ShowStore(url string) string { return engine.Redact(cmp.Or(c.written[url], url)) }
+func (c Config) ShowStore(url string) string { return c.display("store", url) }
 
 // Warnings returns what is odd about the sources but prevents nothing.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
@@ -177,7 +167,7 @@ func (c Config) StoreWarnings() (warnings []string) {
 func (c Config) LayoutWarnings(now time.Time) []string {
 	var warnings []string
 	for _, name := range c.Names() {
-		g, path := c.Generators[name], join(generatorSection, name, keyLayout)
+		g, path := c.Generators[name], join(generatorSection, name, "layout")
 		if g.filled == nil {
 			continue
 		}

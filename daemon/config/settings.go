@@ -66,7 +66,7 @@ type TLS struct {
 
 // Log says what is logged and how.
 type Log struct {
-	Level  slog.Level `key:"level" flag:"log-level" help:"least level that is logged: debug, info, warn or error"`
+	Level  slog.Level `key:"level" flag:"log-level" words:"debug,info,warn,error" help:"least level that is logged: debug, info, warn or error"`
 	Format string     `key:"format" flag:"log-format" words:"text,json" help:"how the log is written: text or json"`
 }
 

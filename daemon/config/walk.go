@@ -17,8 +17,9 @@ type Key struct {
 	// Path is the key: its names from the outermost in, joined by dots. NAME
 	// stands for any generator's name and KEY for any setting of another kind.
 	Path  string
-	Flag  string // the name of serve's flag without hyphens, or empty
-	About string // one line of help
+	Flag  string   // the name of serve's flag without hyphens, or empty
+	About string   // one line of help
+	Words []string // the only texts that it takes; none if it takes others
 }
 
 // Environment returns the name of the key's environment variable.
@@ -29,15 +30,11 @@ func environmentName(path string) string {
 	return EnvironmentPrefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(path))
 }
 
-// Sections of names that users choose.
+// Sections of names that users choose, the last one in a generator's, and the words that stand for such names in a [Key].
 const (
-	storeSection     = "stores"
-	generatorSection = "generators"
-	settingSection   = "settings" // of a generator
+	storeSection, generatorSection, settingSection = "stores", "generators", "settings"
 
-	// What stands in a [Key] for such a name.
-	anyName    = "NAME"
-	anySetting = "KEY"
+	anyName, anySetting = "NAME", "KEY"
 )
 
 // Keys of files that others than this package read.
@@ -48,22 +45,6 @@ const (
 	KeyCertificate = "tls.certificate"
 	KeyPrivateKey  = "tls.key"
 	KeyClientCA    = "tls.client-ca"
-)
-
-// Keys that several rules mention.
-const (
-	keyStore     = "store"
-	keyNamespace = "namespace"
-	keyLayout    = "layout"
-	keyData      = "data"
-	keyThrift    = "thrift"
-	keyHealth    = "health"
-	keyKind      = "kind"
-	keyPreset    = "preset"
-	keyPolicy    = "policy"
-	keyStandby   = "standby"
-	keyJournal   = "journal"
-	keyWorker    = "worker"
 )
 
 // Keys lists every key, in the order in which they are printed.
@@ -80,7 +61,7 @@ func Keys() []Key {
 // preset brings a layout and a policy, and the keys behind it change them.
 type schema struct {
 	config, generator []*field
-	at                map[string]*field   // by Key.Path
+	at                map[string]*field   // by [Key.Path]
 	below             map[string][]string // names in a section, sorted
 }
 
@@ -93,7 +74,7 @@ type schema struct {
 //	min max  the range of a number; a number without a max must be above 0
 //	none     for such a number, the text that is as good as 0
 //	unit     bytes, if the number can have a unit
-//	words    what the text can be; the first one means the same as zero
+//	words    the only texts; in a field of type string the first one means the same as an empty text
 //	empty    what an empty text means; without, it is refused
 //	holds    url, path or address: the URL of a store, the path of a file, where a front listens
 //	each     stands for a key of a map
@@ -106,7 +87,6 @@ type field struct {
 	kind     reflect.Type
 	tag      reflect.StructTag
 	fallback string
-	words    []string
 
 	least, most int64 // 0 is none
 }
@@ -144,8 +124,8 @@ func (s *schema) add(t reflect.Type, to *[]*field, section, within string, index
 			}
 			about := strings.Replace(help, "ENGINES", engine.Supported(), 1)
 			known := &field{
-				Key: Key{path, f.Tag.Get("flag"), about}, name: within + key, order: len(s.at), index: at,
-				kind: f.Type, tag: f.Tag, fallback: f.Tag.Get("default"), words: split(f.Tag.Get("words")),
+				Key: Key{path, f.Tag.Get("flag"), about, split(f.Tag.Get("words"))}, name: within + key, order: len(s.at), index: at,
+				kind: f.Type, tag: f.Tag, fallback: f.Tag.Get("default"),
 			}
 			known.least, _ = known.quantity().parse(f.Tag.Get("min"))
 			known.most, _ = known.quantity().parse(f.Tag.Get("max"))
@@ -186,7 +166,7 @@ func (f *field) set(of any, key, text string) error {
 		(*m)[strings.TrimPrefix(key, f.name+".")] = text
 		return nil
 	}
-	if g, ok := of.(*Generator); ok && f.name == keyPreset {
+	if g, ok := of.(*Generator); ok && f.name == "preset" {
 		preset, err := snowfence.PresetByName(text)
 		if err != nil {
 			return err
@@ -204,18 +184,17 @@ func (f *field) show(of any) string { return f.codec().show(f.in(of)) }
 // is out of range. It holds for a [Config] that is written by hand, too.
 func (f *field) complete(of any) error {
 	v := f.in(of)
-	switch {
-	case !v.IsZero() || f.canBeEmpty():
-	case f.fallback != "":
+	switch words := len(f.Words) > 0 && f.kind.Kind() == reflect.String; {
+	case !v.IsZero():
+		if words {
+			return oneOf(v.String(), f.Words)
+		} else if f.most > 0 {
+			return f.inRange(v.Int())
+		}
+	case f.fallback != "" && !f.canBeEmpty():
 		return f.set(of, f.name, f.fallback)
-	case len(f.words) > 0:
-		v.SetString(f.words[0])
-	}
-	switch {
-	case len(f.words) > 0:
-		return oneOf(v.String(), f.words)
-	case v.CanInt() && f.most > 0:
-		return f.inRange(v.Int())
+	case words:
+		v.SetString(f.Words[0])
 	}
 	return nil
 }
@@ -227,13 +206,8 @@ func (f *field) canBeEmpty() bool { return f.tag.Get("empty") != "" }
 // forEveryKind reports whether generators of every kind have the key.
 func (f *field) forEveryKind() bool { return f.tag.Get("kinds") == "all" }
 
-func (f *field) isURL() bool     { return f.tag.Get("holds") == "url" }
-func (f *field) isAddress() bool { return f.tag.Get("holds") == "address" }
-
-// isPath reports whether a key of the field has the path of a file or folder.
-func (f *field) isPath(key string) bool {
-	return f.tag.Get("holds") == "path" || strings.HasSuffix(key, join(settingSection, keyFile))
-}
+// holds reports whether the text of the key is of a sort: url, path or address.
+func (f *field) holds(sort string) bool { return f.tag.Get("holds") == sort }
 
 func join(names ...string) string { return strings.Join(names, ".") }
 

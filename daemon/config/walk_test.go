@@ -119,11 +119,11 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		for _, v := range d.Values() {
-			if v.Key != keyStore && !v.Unset { // a store is shown without passwords
+			if v.Key != "store" && !v.Unset { // a store is shown without passwords
 				again.put(v.Key, v.Text, v.Origin)
 			}
 		}
-		again.put(keyStore, d.Store, Origin{})
+		again.put("store", d.Store, Origin{})
 		again.build()
 		if again.complete(); Join(again.faults...) != nil {
 			t.Fatalf("what is shown is not accepted: %v", Join(again.faults...))
