@@ -24,7 +24,7 @@ func rawOf(c net.Conn) syscall.RawConn {
 func writeNow(fd uintptr, text []byte) (n int, err error) {
 	for n < len(text) {
 		some, err := syscall.Write(int(fd), text[n:])
-		switch err { //nolint:errorlint // the call wraps nothing
+		switch err {
 		case nil:
 			n += some
 		case syscall.EINTR:

@@ -114,7 +114,7 @@ func (t *transport) fill() error {
 	return t.receive()
 }
 
-// receive receives more. A message that has begun must end within the read timeout.
+// receive receives more. A message that has begun must end within the read timeout, or a quarter more.
 func (t *transport) receive() error {
 	if !t.timed {
 		patience := t.limits.Idle(t.known)
