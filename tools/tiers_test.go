@@ -55,7 +55,7 @@ internal/journal ! internal/disk internal/stored
 internal/lease . internal/stored store
 internal/lease/drive . internal/lease internal/stored store
 counter . internal/lease internal/lease/drive internal/stored store
-counter/series . counter
+counter/series . counter internal/sqlsession internal/stored
 fence . internal/journal internal/lease internal/lease/drive internal/stored store
 internal/roster . internal/lease internal/lease/drive internal/stored store
 keys .
@@ -64,10 +64,10 @@ opaque .
 api
 api/snowfencev1 | google.golang.org/grpc google.golang.org/protobuf
 client ! .
-counter/flickr . counter internal/sqlsession
-counter/leafalloc . counter internal/sqlsession
-counter/rediscount . counter
-counter/tinyid . counter internal/sqlsession
+counter/flickr . counter internal/sqlsession internal/stored
+counter/leafalloc . counter internal/sqlsession internal/stored
+counter/rediscount . counter internal/stored
+counter/tinyid . counter internal/sqlsession internal/stored
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
 store/filestore ! . internal/disk internal/storeclient internal/storeurl store
 store/memstore . internal/storeclient internal/storeurl store
