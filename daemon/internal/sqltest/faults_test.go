@@ -22,9 +22,6 @@ func bounded(t *testing.T, length time.Duration, f func(context.Context) error) 
 	return f(ctx)
 }
 
-// patience is how long a server may take to be as it was; only one that hangs takes so long.
-const patience = 2 * time.Minute
-
 // nextHostTakesOver makes the first of two servers refuse writes, as a
 // primary does that was replaced.
 func nextHostTakesOver(t *testing.T, s sqlServer, second *testkit.Server) {
