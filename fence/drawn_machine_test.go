@@ -281,6 +281,7 @@ func (p *process) judge(begun time.Time, limit time.Duration, ended bool, err er
 	case ended && errors.Is(err, context.DeadlineExceeded):
 	case errors.As(err, &unavailable) && unavailable.For >= maxWait:
 	case errors.As(err, new(*snowfence.WaitError)), errors.Is(err, snowfence.ErrBeforeEpoch):
+	case p.m.r.plan.loss > 0 && errors.Is(err, fence.ErrNamespaceReplaced): // it was lost, and another process made it anew
 	default:
 		r.breaks("max-wait", "%s: a call failed after %s: %v", p, took, err)
 	}
