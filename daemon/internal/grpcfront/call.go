@@ -2,7 +2,6 @@ package grpcfront
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -32,10 +31,10 @@ const (
 // opening is a call whose first message is awaited, and its context. When the message did not come in time, the call
 // ends as by a deadline: its client has not cancelled it.
 type opening struct {
-	context.Context                 //nolint:containedctx // it is a context
-	waiting         context.Context //nolint:containedctx // it ends with the time for the first message
-	end             func()          // of the time
-	stop            func() bool     // the clock: the call goes on when the time ends
+	context.Context             //nolint:containedctx // it is a context
+	clock           *time.Timer // ends the call if its first message does not come in time
+	late            atomic.Bool // it did not
+	stop            func() bool // nothing more is given back when the context ends
 
 	client   front.Client
 	err      error
@@ -58,7 +57,7 @@ func (o *opening) Value(key any) any {
 
 func (o *opening) Err() error {
 	err := o.Context.Err()
-	if err != nil && errors.Is(o.waiting.Err(), context.DeadlineExceeded) {
+	if err != nil && o.late.Load() {
 		return context.DeadlineExceeded
 	}
 	return err
@@ -67,7 +66,7 @@ func (o *opening) Err() error {
 // began says that the first message is there.
 func (o *opening) began() {
 	o.stop()
-	o.end()
+	o.clock.Stop()
 }
 
 // release gives back what the call has taken, once.
@@ -108,9 +107,12 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	}
 	var cancel func()
 	o.Context, cancel = context.WithCancel(ctx)
-	o.waiting, o.end = context.WithTimeout(o.Context, limit)
-	o.stop = context.AfterFunc(o.waiting, func() {
+	o.clock = afterwards(limit, func() {
+		o.late.Store(true)
 		cancel()
+	})
+	o.stop = context.AfterFunc(o.Context, func() {
+		o.clock.Stop()
 		o.release()
 	})
 	return o, nil
