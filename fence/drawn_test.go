@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	drawnSeeds = flag.Int("drawn.seeds", 0, "how many seeds TestDrawnRunsOfHoldersBreakNoRule runs; 0 means 300, and 40 under the race detector")
+	drawnSeeds = flag.Int("drawn.seeds", 0, "how many seeds TestDrawnRunsOfHoldersBreakNoRule runs; 0 means 150, and 40 under the race detector")
 	drawnSeed  = flag.Int64("drawn.seed", -1, "the one seed that TestDrawnRunsOfHoldersBreakNoRule runs")
 )
 
@@ -49,7 +49,7 @@ func TestDrawnRunsOfHoldersBreakNoRule(t *testing.T) {
 	case seeds == 0 && underRace:
 		seeds = 40
 	case seeds == 0:
-		seeds = 300
+		seeds = 150
 	}
 	var ids atomic.Int64
 	t.Run("seeds", func(t *testing.T) {

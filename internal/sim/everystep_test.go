@@ -28,6 +28,7 @@ func basePlans() map[string]Plan {
 // after its first step, after its second, and so on through a whole life, with
 // the store there and with the store away from that step on.
 func TestCrashAfterAnyStepCostsNothingButTime(t *testing.T) {
+	t.Parallel()
 	for name, base := range basePlans() {
 		t.Run(name, func(t *testing.T) {
 			undisturbed := Run(base, Config{})

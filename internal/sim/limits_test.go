@@ -40,6 +40,7 @@ func limited(t *testing.T, p Plan, struck, last time.Duration) {
 // to before its first claim. Whoever claims then can't know of the ticks that
 // the holders of before were given.
 func TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice(t *testing.T) {
+	t.Parallel()
 	p := Plain()
 	const struck = 500 * time.Millisecond
 	tests := []struct {
@@ -98,6 +99,7 @@ func TestMutants12ClonedProcessRepeatsUntilItsBound(t *testing.T) {
 // loss is over. The store may lose what is younger in truth; what is older by that
 // clock it may not, and then an id is repeated in a run or another.
 func TestFastMonotonicClockNeedsItsMarginInTheLoss(t *testing.T) {
+	t.Parallel()
 	const fast = 500_000
 	tests := []struct {
 		name string

@@ -194,6 +194,7 @@ func release(requests []lease.Request) (int, bool) {
 // ids from being issued does not count.
 func (m mutant) caught(t *testing.T) {
 	t.Helper()
+	t.Parallel()
 	ran := 0
 	for seed := uint64(0); ran < schedules; seed++ {
 		p := Draw(seed)

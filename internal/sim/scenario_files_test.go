@@ -41,6 +41,7 @@ func scenario(t *testing.T, name string) (text string, p Plan) {
 // TestScenariosProveTheirClaims runs every scenario of testdata: no rule is
 // broken, and what it expects has come about.
 func TestScenariosProveTheirClaims(t *testing.T) {
+	t.Parallel()
 	for _, name := range scenarioFiles(t) {
 		t.Run(name, func(t *testing.T) {
 			_, p := scenario(t, name)
@@ -141,6 +142,7 @@ const chances = 20
 // TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each
 // mutant breaks those that speak of it.
 func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
+	t.Parallel()
 	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants(), layoutMutants(), strictMutants())
 	for _, m := range all {
 		if !slices.ContainsFunc(tests, func(a aboutMutant) bool { return strings.HasPrefix(m.name, a.mutant) }) {
@@ -189,6 +191,7 @@ func brokenBy(p Plan, m mutant, rule string) string {
 // that goes on. Those who are cut off from the store repeat for longer than those
 // who are not.
 func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
+	t.Parallel()
 	const struck = 500 * time.Millisecond
 	third, window := Plain().Window/3, Plain().Window
 	plain := Plain()

@@ -136,6 +136,7 @@ func endUnreleased(_ *holder, _ lease.State, e lease.Event, requests []lease.Req
 // TestScenariosNoticeTheLapseTheyAreAbout shows for the scenarios that are about
 // no mutant that they can fail, too. Each scenario is in one of the two tables.
 func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
+	t.Parallel()
 	tests := map[string]string{ // by scenario: the lapse
 		"another-incarnation-ends-a-holder":                        "a lost term ends the process",
 		"asked-to-end-after-any-step":                              "a process that is asked to end just ends",

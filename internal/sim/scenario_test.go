@@ -11,6 +11,7 @@ import (
 )
 
 func TestEveryDrawnPlanCanBeWrittenDownAndRead(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(300) {
 		p := Draw(seed)
 		if err := p.Validate(); err != nil {

@@ -12,6 +12,7 @@ import (
 // TestDrawnPlansBreakNoRule runs the true code in plans that nobody wrote. The program simulate does so at
 // length.
 func TestDrawnPlansBreakNoRule(t *testing.T) {
+	t.Parallel()
 	const seeds = 1000
 	var (
 		next atomic.Uint64
@@ -40,6 +41,7 @@ func TestDrawnPlansBreakNoRule(t *testing.T) {
 }
 
 func TestEqualPlansGiveEqualRuns(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(10) {
 		var first, second bytes.Buffer
 		a := Run(Draw(seed), Config{Trace: &first})

@@ -3,6 +3,7 @@ package sim
 import "testing"
 
 func TestShrunkPlanStillFailsAndReplays(t *testing.T) {
+	t.Parallel()
 	c := Config{bugs: bugs{bend: oneTooMany}}
 	for seed := range uint64(schedules) {
 		p := Draw(seed)
