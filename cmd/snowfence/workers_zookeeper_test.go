@@ -73,7 +73,7 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 	}
 	take := []string{"workers", "import", "leaf", "--zookeeper", server.Addr(), "--name", "orders", "--namespace", "orders", "--store", store, "--watch", "300ms", "-o", "json"}
 
-	// Nobody says when it was stopped.
+	// The time of the stop is missing.
 	run(exitUsage, take...)
 	take = append(take, "--stopped-at", stopped.Format(time.RFC3339Nano))
 

@@ -84,15 +84,6 @@ func (l lookalikes) rounded() bool {
 }
 
 // few reports whether the ids were rounded in this way, or are too few to tell.
-func (l lookalikes) few() bool { return l.long < leastRounded && l.alike > 0 && l.alike == l.long }
-
-// Few says that all ids look rounded, and are too few to tell, or is empty.
-func (r *Rounding) Few() string {
-	if !r.decimal.few() && !r.double.few() && !r.printed.few() {
-		return ""
-	}
-	return fmt.Sprintf("they look rounded, and fewer than %d can't tell whether they were", leastRounded)
-}
 
 // Text says how the ids were rounded, with the numbers that show it, or is empty.
 func (r *Rounding) Text() string {

@@ -90,11 +90,11 @@ func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
 		{"in the term of a clock that is ahead", 1, 500*time.Minute + time.Second, 0},
 		{"below its floor", 1, 499 * time.Minute, 0},
 		{"above its bound", 1, 501 * time.Minute, 1},
-		{"below the bound of one that nobody holds", 2, 10 * time.Hour, 0},
+		{"below the bound of a free worker id", 2, 10 * time.Hour, 0},
 		{"above it", 2, 24 * time.Hour, 1},
 		{"below the bound of a holder that ends", 3, 10 * time.Hour, 1},
 		{"above it", 3, 24 * time.Hour, 0},
-		{"of one that is kept back", 4, 30 * time.Hour, 0},
+		{"of a quarantined worker id", 4, 30 * time.Hour, 0},
 	} {
 		id := compose(t, l, now.Add(x.ahead), x.worker, 5)
 		if s := counted("eu", i, id); s.Used != 0 || s.Open != x.open {

@@ -77,8 +77,8 @@ type Tally struct {
 	stands        []Stand
 }
 
-// NewTally counts for the sides of those names and for so many sources. Of the ids that
-// clash it keeps the first, as many as shown.
+// NewTally returns a tally for the named sides and a number of sources. It keeps the first clashing
+// ids, at most shown of them.
 func NewTally(sides []string, sources, shown int) *Tally {
 	counts := func(n int) []uint64 { return make([]uint64, n) }
 	n := len(sides)

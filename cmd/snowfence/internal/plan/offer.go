@@ -43,9 +43,9 @@ type Offer struct {
 // For offers layouts that meet the requirements, counting from an epoch: one for each unit.
 // Years and workers that ask nothing are [CustomaryYears] and one worker.
 //
-// Ranking: finer ticks first, as they order ids more finely, if they hold 32 ids of one
-// worker; then those that hold less, the roomiest first. The error is that of
-// [Requirements.Validate].
+// Ranking: ticks that hold 32 ids of one worker come first, the finest of them at the top, because
+// they order ids best. Ticks that hold fewer follow, the roomiest at the top. For returns the error
+// of [Requirements.Validate].
 func For(need Requirements, epoch time.Time) (Offer, error) {
 	if err := need.Validate(); err != nil {
 		return Offer{}, err

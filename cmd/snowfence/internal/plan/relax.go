@@ -28,8 +28,8 @@ func (r Requirements) relax() []Relaxation {
 	var found []Relaxation
 	for i, n := range slices.Backward(numbers) {
 		asked, best := *n.value, 0.0
-		// The values worth trying are those that fill a number of bits exactly:
-		// what one id, worker or tick amounts to, times a power of two.
+		// Only values that fill a number of bits exactly are tried: one id, worker or
+		// tick, times a power of two.
 		for _, unit := range units() {
 			seconds := unit.Seconds()
 			one := []float64{seconds / Year.Seconds(), 1, r.Workers / seconds, 1 / seconds, 1}[i]

@@ -18,10 +18,11 @@
 // id was its last. If anything shows that it still runs, nothing is written.
 //
 // The floor lies above the latest of the stop, the last ids and the old system's own
-// timestamps. It is the same for every worker id, because the last id of one says
-// nothing about another. A margin is added for a clock that was ahead, ids that nobody
-// saw and bursts stamped ahead of the clock. One of max-rollback costs nothing: a
-// released worker id is claimed at once when its until is no further ahead than that.
+// timestamps. It is the same for every worker id, because the last id of a worker id
+// shows nothing of another worker id. A margin is added: the old clock may have been ahead,
+// the last ids may be missing, and bursts may have stamped ids ahead of the clock. A margin of
+// max-rollback costs no wait: a released worker id is claimed at once when its until is at most
+// max-rollback ahead.
 //
 // Floors are only raised, each by one swap under the version that was read. So a
 // take-over can be interrupted and run again, and the second run changes nothing.

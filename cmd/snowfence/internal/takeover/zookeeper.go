@@ -76,8 +76,8 @@ type node struct {
 	stat       zk.Stat
 }
 
-// NodeError is returned for a node that is not as its system writes it: nobody can
-// tell which worker id it stands for.
+// NodeError is returned for a node in a form that its system does not write. Its worker id is
+// unknown.
 type NodeError struct {
 	Path   string
 	Reason string
@@ -138,7 +138,7 @@ func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int6
 	return sightings, nil
 }
 
-// watchNodes waits, reads the nodes again into the map, and returns those that changed, came or went.
+// watchNodes waits, then reads the nodes again into the map. It returns the nodes that changed, are new or are gone.
 func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (touched map[string]bool, err error) {
 	expired, stop := z.clock.After(z.watch)
 	defer stop()
