@@ -83,8 +83,6 @@ func (l lookalikes) rounded() bool {
 	return l.alike >= leastRounded && (l.long-l.alike)*almostAll <= l.long && l.odd*leastRounded >= l.alike
 }
 
-// few reports whether the ids were rounded in this way, or are too few to tell.
-
 // Text says how the ids were rounded, with the numbers that show it, or is empty.
 func (r *Rounding) Text() string {
 	of := func(l lookalikes) string {
