@@ -61,12 +61,28 @@ type Config struct {
 
 	Existing bool // no new namespace is made: its record must be there
 
+	// Lent is set where the claim is on behalf of a borrower; nil means that it is not.
+	Lent *Lent
+
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
 	// journal, in whole ticks, at least two. Zero means that there is no journal.
 	JournalAhead time.Duration
 
 	ticks snowfence.Tick // the window
 	ahead snowfence.Tick // JournalAhead
+}
+
+// Lent is what the claim for a borrower needs beside its config. The moments of its steps have the borrower's wall
+// clock.
+type Lent struct {
+	// Known is the namespace's record. It must be there: a new one would have another incarnation, while borrowers
+	// of the old one mint.
+	Known stored.Namespace
+
+	// Ahead is how far this machine's clock is ahead of the borrower's. A register must be free by both, or by the
+	// engine's instead of this machine's if there is one: a borrower whose clock is ahead takes no worker id of a
+	// living holder.
+	Ahead time.Duration
 }
 
 // prepare fills the defaults in, or returns a *[stored.ConfigError].

@@ -98,6 +98,7 @@ func (s *search) judged(x *step, e Reply) verdict {
 		if err := x.compare(e.Time); err != nil {
 			return verdict{what: gaveUp, err: err}
 		}
+		s.ahead = e.Time.Sub(x.now.Wall)
 	case Listed:
 		living := slices.ContainsFunc(s.seeAll(x, e.Entries), func(l look) bool {
 			return l.register.Holder != "" && !l.register.Process.Same(x.Process)

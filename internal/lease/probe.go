@@ -272,6 +272,9 @@ func (s *search) look(x *step, worker int64, e store.Entry) look {
 		return l
 	}
 	l.standing = s.record.Judge(l.register, x.Layout, x.now.Wall, x.MaxRollback)
+	if l.standing == stored.Free && x.Lent != nil {
+		l.standing = s.record.Judge(l.register, x.Layout, x.now.Wall.Add(s.ahead), x.MaxRollback)
+	}
 	l.wait = x.Layout.TimeOf(l.register.Until).Sub(x.now.Wall)
 	if l.standing == stored.Ahead {
 		l.wait -= x.MaxRollback

@@ -23,6 +23,7 @@ type search struct {
 	stepped bool             // the clock stepped forward since it was judged: it is judged with care
 	claimed bool             // a worker id was chosen, at some time
 	seen    firstRead        // of the register that was read last
+	ahead   time.Duration    // how far the reference is ahead of this clock, if it is a borrower's
 	attempt
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // Phase is what a holder is doing.
@@ -63,7 +64,11 @@ func New(c Config) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return State{config: &c}, nil
+	s := State{config: &c}
+	if c.Lent != nil {
+		s.search.record, s.search.settled, s.search.ahead = c.Lent.Known, true, c.Lent.Ahead
+	}
+	return s, nil
 }
 
 // Adapt returns the state, before [Started], for a store with that loss, and with or
@@ -148,6 +153,7 @@ type View struct {
 	Phase      Phase
 	Namespace  stored.Namespace // the record; zero until it was read
 	Register   stored.Register  // the term's, as last acknowledged; zero without a term
+	Version    store.Version    // of that register
 	Worker     int64            // the term's worker number
 	Usable     snowfence.Tick   // the bound that the term may use; zero without one
 	Kept       snowfence.Tick   // the journal's bound, which may be lower; zero while the term is in no journal
@@ -164,7 +170,7 @@ type View struct {
 func (s State) View() View {
 	t := &s.term
 	v := View{
-		Phase: s.phase, Namespace: s.search.record, Register: t.register, Worker: t.worker, Usable: t.usable,
+		Phase: s.phase, Namespace: s.search.record, Register: t.register, Version: t.version, Worker: t.worker, Usable: t.usable,
 		Extensions: t.extensions, Inherited: t.inherited, Holding: s.holding(), OnDisk: s.onDisk(),
 		Outage: s.outage.Outage, Troubles: s.outage.Troubles,
 	}

@@ -62,23 +62,12 @@ func (t *term) claim(x *step, n stored.Namespace, l look) error {
 
 // extend prepares the swap that asks for ticks up to a window from now.
 func (t *term) extend(x *step) error {
-	now := x.tick()
-	if x.Layout.TimeOf(now).Before(x.now.Wall) {
-		now++ // rounded up
-	}
-	register := t.register
-	register.Until = min(x.Layout.HorizonTick(), max(register.Until, now+x.ticks))
-	register.Window, register.Process = x.Window, x.Process
-	return t.prepare(x, extending, t.look, register)
+	return t.prepare(x, extending, t.look, t.register.Extended(x.Layout, x.now.Wall, x.Window, x.Process))
 }
 
-// release prepares the swap that clears the holder. Here alone until may come down, to a
-// tick above every stamped one. That is safe: nothing is stamped any more, and the swap is
-// guarded by the exact version, so there was no claim since.
+// release prepares the swap that clears the holder. It is guarded by the exact version, so there was no claim since.
 func (t *term) release(x *step, reserved snowfence.Tick) error {
-	register := t.register
-	register.Holder = ""
-	register.Until = min(register.Until, reserved)
+	register := t.register.Released(reserved)
 	if x.strict() {
 		register.Window = 0 // no successor waits for this holder; see mayIssue
 	}

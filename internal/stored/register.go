@@ -99,6 +99,26 @@ type Register struct {
 	Process Process
 }
 
+// Extended returns the register with ticks up to a window from now, which is rounded up to whole ticks. The window is whole
+// ticks. Until never comes down.
+func (r Register) Extended(layout snowfence.Layout, now time.Time, window time.Duration, process Process) Register {
+	tick := layout.TickAt(now)
+	if layout.TimeOf(tick).Before(now) {
+		tick++
+	}
+	r.Until = min(layout.HorizonTick(), max(r.Until, tick+snowfence.Tick(window/layout.Unit)))
+	r.Window, r.Process = window, process
+	return r
+}
+
+// Released returns the register without its holder. Here alone until may come down, to a tick above every stamped one, and
+// never below the floor. That is safe if nothing is stamped any more.
+func (r Register) Released(reserved snowfence.Tick) Register {
+	r.Holder = ""
+	r.Until = min(r.Until, max(reserved, r.Floor))
+	return r
+}
+
 func (r *Register) text() any {
 	return &struct {
 		Format      int             `json:"format"`

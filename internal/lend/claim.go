@@ -1,0 +1,98 @@
+package lend
+
+import (
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// Claim is a claim for a borrower under way: a holder of package lease up to its first bound, whose wall clock is the
+// borrower's. The bound needs no confirmation here, on a lossy store neither: the borrower waits for that itself.
+type Claim struct {
+	terms    Terms
+	secret   [16]byte
+	ahead    time.Duration // of the daemon's clock, before the borrower's
+	state    lease.State
+	begun    bool
+	awaiting bool // an answer
+}
+
+// Claim begins a claim. The borrower waits for a worker id for as long as patience; now is the daemon's wall clock, and the
+// secret is random. A *[stored.ConfigError] is returned for what can't be claimed by, and a *[lease.ClockError] for a clock
+// that is too far off.
+func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time, patience time.Duration) (*Claim, error) {
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	if err := judge(b.Now, now, t.EngineClock); err != nil {
+		return nil, err
+	}
+	config := t.Config
+	config.Loss, config.JournalAhead, config.Process = 0, 0, b.process()
+	config.ClaimWait, config.RequestTimeout = max(patience, 1), max(patience, 1)
+	config.Lent = &lease.Lent{Known: t.Known, Ahead: now.Sub(b.Now)}
+	state, err := lease.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Claim{terms: t, secret: secret, ahead: now.Sub(b.Now), state: state}, nil
+}
+
+// judge returns a *[lease.ClockError] for a borrower's clock that is too far from this machine's. Where the engine has a
+// clock that one is asked instead.
+func judge(borrower, now time.Time, engine bool) error {
+	offset := borrower.Sub(now)
+	if engine || offset.Abs() <= stored.ClockTolerance {
+		return nil
+	}
+	return &lease.ClockError{Offset: offset, Reference: "the daemon's clock"}
+}
+
+// Next takes the answer to the call before, or the end of a pause, and returns the next step. The moment is the
+// daemon's; what is random in it is never used twice.
+func (c *Claim) Next(reply lease.Reply, now lease.Moment) Step {
+	var event lease.Event = reply
+	switch {
+	case !c.begun:
+		c.begun, event = true, lease.Started{}
+	case !c.awaiting:
+		event = lease.Woken{}
+	}
+	// The nonce of the claim is the hash of the secret, so the register does not tell it.
+	holder := sha256.Sum256(c.secret[:])
+	copy(now.Random[:16], holder[:16])
+	now.Wall = now.Wall.Add(-c.ahead)
+	state, requests := c.state.Step(event, now)
+	c.state, c.awaiting = state, false
+	step := Step{}
+	for _, request := range requests {
+		switch r := request.(type) {
+		case lease.Call:
+			step.Call, c.awaiting = r, true
+		case lease.Start:
+			return Step{Done: true}
+		case lease.Report:
+			switch r.What {
+			case lease.GaveUp, lease.Broken:
+				return Step{Done: true, Err: r.Err}
+			case lease.Waiting:
+				if errors.Is(r.Err, lease.ErrNoWorker) {
+					return Step{Done: true, Err: r.Err} // the borrower comes again, and holds no connection meanwhile
+				}
+			}
+		}
+	}
+	if at, ok := state.Wake(); ok && !c.awaiting {
+		step.Pause = max(0, at-now.Monotonic)
+	}
+	return step
+}
+
+// Answer is that of a claim that is done without an error.
+func (c *Claim) Answer() Answer {
+	v := c.state.View()
+	return c.terms.answer(of(v.Register, v.Worker, v.Version, c.secret), v.Register.Floor, "")
+}
