@@ -19,6 +19,11 @@ type Status struct {
 	Window    time.Duration    // as it is rounded
 	Traits    store.Traits
 
+	// Incarnation identifies the namespace's record: a store that was emptied has another. It is empty before the record
+	// was read. Datacenters are those that the store may issue by the record; none means all.
+	Incarnation string
+	Datacenters []int64
+
 	// Phase is "holding" while there is a term, or "comparing" while the clock of a resumed
 	// term is judged. Before and after a term it is opening, judging, probing, claiming,
 	// verifying, confirming, resuming, recording, resting, releasing, stopped or failed.
@@ -138,6 +143,7 @@ func (l *loop) publish() {
 	s := &l.status
 	s.Phase, s.Worker, s.Datacenter = v.Phase.String(), v.Worker, datacenter
 	s.Term, s.Floor, s.Until = v.Register.Term, v.Register.Floor, v.Usable
+	s.Incarnation, s.Datacenters = v.Namespace.Incarnation, v.Namespace.Datacenters
 	s.Extensions, s.Losses = v.Extensions, v.Losses
 	s.Outages, s.WindowsEnded = v.Outages, v.WindowsEnded
 	l.lease = v

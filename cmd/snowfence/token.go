@@ -28,6 +28,7 @@ is refused from then on, on open connections, too.`,
 	f := outputFlag(cmd)
 	generators := cmd.Flags().StringSlice("generators", nil, "the generators that it allows, by name; all if left out, and - for metrics alone")
 	rate := cmd.Flags().Int("rate", 0, "most ids a second for all clients that show it; 0 for any number")
+	lend := cmd.Flags().Int("lend", 0, "most worker ids that programs with it may borrow of a generator; 0 for none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("generators") && len(*generators) == 0 {
 			return usage(cmd, errors.New("--generators is empty: name generators, or leave it out to allow all of them"))
@@ -35,7 +36,7 @@ is refused from then on, on open connections, too.`,
 		if err := p.needsOutput("token and line"); err != nil {
 			return err
 		}
-		text, grant, err := token.New(rand.Reader, args[0], *generators, *rate)
+		text, grant, err := token.New(rand.Reader, args[0], *generators, *rate, *lend)
 		if err != nil {
 			return usage(cmd, err)
 		}

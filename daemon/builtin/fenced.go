@@ -36,6 +36,7 @@ func fenced(p *place) (settings, check, open) {
 			return nil, err
 		}
 		m, layout := minterOf(holder, p), holder.Status().Layout
+		m.caps.Lend = p.lends(holder, g)
 		if layout.Wide != g.Layout.Wide { // of a namespace that exists, when none is given
 			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s, or give its generator kind: wide", g.Namespace, layout))
 			return nil, errors.Join(refused, holder.Close(ctx))

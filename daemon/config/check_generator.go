@@ -47,6 +47,10 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 		return g
 	}
 	d.completeFields(path+".", d.generator, &g)
+	g.LendShare = cmp.Or(g.LendShare, new(defaultLendShare))
+	if share := *g.LendShare; share < 0 || share > 100 {
+		d.fault(join(path, "lend-share"), fmt.Sprint(share), "must be a whole number of percent, from 0 to 100")
+	}
 	if len(g.Stores) > 1 {
 		d.fault(join(path, "store"), strings.Join(g.Stores, ","), "must be one name: kind %s has one store", g.Kind)
 	}
@@ -67,6 +71,9 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 	}
 	return g
 }
+
+// defaultLendShare leaves half of the worker ids to daemons and Go programs.
+const defaultLendShare int64 = 50
 
 // foreignKind judges a generator that is not fenced.
 func (d *draft) foreignKind(path string, g Generator) {

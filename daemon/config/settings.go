@@ -129,6 +129,9 @@ type Generator struct {
 	Datacenter  *int64             `key:"datacenter" help:"the datacenter whose worker ids this generator uses"`
 	Datacenters []int64            `key:"datacenters" empty:"none" help:"the datacenters, separated by commas, that the store may issue where several stores share the namespace"`
 
+	// LendShare is completed with [defaultLendShare].
+	LendShare *int64 `key:"lend-share" help:"percent of the worker ids that may be lent to programs in other languages, 50 unless it is given; 0 lends none"`
+
 	Policy snowfence.Policy `key:"policy"`
 
 	Settings map[string]string `key:"settings" each:"KEY" kinds:"all" empty:"kind" help:"a setting of a kind other than snowflake"`

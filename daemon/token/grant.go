@@ -61,6 +61,9 @@ type Grant struct {
 	// Rate is how many ids a second all clients with this token may ask for. 0 means any number.
 	Rate int
 
+	// Lend is how many worker ids the programs with this token may borrow, of a generator. 0 means none.
+	Lend int
+
 	weak  int // how many different characters the token has, if these are few
 	hash  Hash
 	limit *rate.Limiter // nil without a rate
@@ -94,6 +97,9 @@ func (g *Grant) rights() (text string) {
 	if g.Rate > 0 {
 		text += " rate=" + strconv.Itoa(g.Rate)
 	}
+	if g.Lend > 0 {
+		text += " lend=" + strconv.Itoa(g.Lend)
+	}
 	return text
 }
 
@@ -102,7 +108,7 @@ const prefix = "snowfence_"
 
 // New makes a token of 256 random bits. The line for the file is the grant's String. An error is
 // returned for what no line can hold, and when the randomness can't be read.
-func New(random io.Reader, name string, generators []string, rate int) (token string, g *Grant, err error) {
+func New(random io.Reader, name string, generators []string, rate, lend int) (token string, g *Grant, err error) {
 	var secret [32]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
 		return "", nil, fmt.Errorf("make a token: %w", err)
@@ -114,7 +120,10 @@ func New(random io.Reader, name string, generators []string, rate int) (token st
 	if rate < 0 {
 		return "", nil, fmt.Errorf("rate of %s is %d: must be a whole number of ids a second from 1 to %d, or 0 for any number", name, rate, maxRate)
 	}
-	g = &Grant{Name: name, Generators: generators, Rate: rate, hash: HashOf(token)}
+	if lend < 0 {
+		return "", nil, fmt.Errorf("lend of %s is %d: must be a whole number of worker ids from 1 to %d, or 0 for none", name, lend, maxLend)
+	}
+	g = &Grant{Name: name, Generators: generators, Rate: rate, Lend: lend, hash: HashOf(token)}
 	if _, err := parseLine(g.String()); err != nil {
 		return "", nil, err
 	}
@@ -127,6 +136,7 @@ var word = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 const (
 	maxName = 63
 	maxRate = 1_000_000_000
+	maxLend = 1_000_000
 )
 
 func checkName(name string) error {
@@ -140,7 +150,7 @@ func checkName(name string) error {
 func parseLine(line string) (*Grant, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 2 {
-		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N]", hashPrefix)
+		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N] [lend=N]", hashPrefix)
 	}
 	g := &Grant{Name: fields[0]}
 	if err := checkName(g.Name); err != nil {
@@ -173,8 +183,13 @@ func parseLine(line string) (*Grant, error) {
 			if err != nil || g.Rate < 1 || g.Rate > maxRate {
 				return nil, fmt.Errorf("rate of %s is %q: must be a whole number of ids a second from 1 to %d", g.Name, value, maxRate)
 			}
+		case "lend":
+			g.Lend, err = strconv.Atoi(value)
+			if err != nil || g.Lend < 1 || g.Lend > maxLend {
+				return nil, fmt.Errorf("lend of %s is %q: must be a whole number of worker ids from 1 to %d", g.Name, value, maxLend)
+			}
 		default:
-			return nil, fmt.Errorf("%q of %s is unknown: known are generators= and rate=", field, g.Name)
+			return nil, fmt.Errorf("%q of %s is unknown: known are generators=, rate= and lend=", field, g.Name)
 		}
 	}
 	return g, nil
@@ -206,7 +221,7 @@ func parse(content string) ([]*Grant, error) {
 }
 
 // ofLine is a part of a line that nobody chose for a token: a hash, or rights.
-var ofLine = regexp.MustCompile(`(?i)sha256:|:[0-9a-f]{64}$|^(generators|rate)=`)
+var ofLine = regexp.MustCompile(`(?i)sha256:|:[0-9a-f]{64}$|^(generators|rate|lend)=`)
 
 // bare reads a file that holds one token as it is. The rest of a line that was cut is no token: its reader could use it. A
 // name is such a rest, unless it has the digits of hexadecimal alone, as random tokens and UUIDs do.

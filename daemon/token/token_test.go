@@ -109,6 +109,7 @@ func TestLineThatCanNotBeReadIsNamed(t *testing.T) {
 		"billing " + hash + " generator=a":                `"generator=a" of billing is unknown`,
 		"billing " + hash + " rate=0":                     `rate of billing is "0"`,
 		"billing " + hash + " rate=fast":                  `rate of billing is "fast"`,
+		"billing " + hash + " lend=0":                     `lend of billing is "0"`,
 		"ops " + hash:                                     "line 2: ops has the hash of line 1: a token has one line",
 		"billing " + hash + " rate=5":                     "line 2: billing has the hash of line 1",
 		"billing " + other + " rate=5 rate=6":             "line 2: rate= of billing is given twice",
@@ -126,7 +127,7 @@ func TestLineThatCanNotBeReadIsNamed(t *testing.T) {
 }
 
 func TestNewTokenIsGrantedByItsLine(t *testing.T) {
-	text, g, err := New(rand.Reader, "billing", []string{"orders"}, 7)
+	text, g, err := New(rand.Reader, "billing", []string{"orders"}, 7, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,11 +139,11 @@ func TestNewTokenIsGrantedByItsLine(t *testing.T) {
 		t.Errorf("%s: granted %v", text, got)
 	}
 	for _, bad := range [][]string{{"Orders"}, {"a b"}, {""}} {
-		if _, _, err := New(rand.Reader, "billing", bad, 0); err == nil {
+		if _, _, err := New(rand.Reader, "billing", bad, 0, 0); err == nil {
 			t.Errorf("generators %q were taken", bad)
 		}
 	}
-	if _, _, err := New(rand.Reader, "two words", nil, 0); err == nil {
+	if _, _, err := New(rand.Reader, "two words", nil, 0, 0); err == nil {
 		t.Error("a name of two words was taken")
 	}
 }

@@ -124,3 +124,10 @@ func (p pool) workers(b block) []int64 {
 	}
 	return workers
 }
+
+// Pool returns which worker numbers a claim may use of a namespace, and how many they are. An error is returned for a config
+// that the namespace has no worker id for.
+func (c Config) Pool(n stored.Namespace) (has func(worker int64) bool, size int64, err error) {
+	p, err := c.claims(n)
+	return func(worker int64) bool { _, ok := p.only(worker); return ok }, p.size, err
+}

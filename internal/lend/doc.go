@@ -12,6 +12,7 @@
 //	claim.go     a claim, by package lease
 //	exchange.go  an extension or a release, a call to the store at a time
 //	lender.go    these for callers that wait
+//	held.go      the lease as its borrower knows it
 //
 // A [Claim] and an [Exchange] are functions of the store's answers, as package lease is: they do no I/O.
 // docs/lending.md has the messages, docs/proof.md the proof.

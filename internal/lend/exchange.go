@@ -186,7 +186,7 @@ func (x *Exchange) regard(reply lease.Reply, now lease.Moment) Step {
 		return x.gone("an operator has quarantined the worker id")
 	case reply.Entry.Version == x.lease.Version:
 		return x.swap(r, x.lease.Version, now)
-	case r.Write == x.mark && (holds || x.release): // an earlier try, or a copy, has landed
+	case r.Write == x.mark && (holds && !x.release || x.release && r.Holder == ""): // an earlier try, or a copy, has landed
 		x.register, x.version = r, reply.Entry.Version
 		return x.landed()
 	case holds && x.open != "" && r.Write == x.open:

@@ -241,6 +241,10 @@ func TestReleaseFindsTheExtensionThatHadNoAnswer(t *testing.T) {
 		t.Errorf("a release that does not name it: %v, want ErrMoved", err)
 	}
 	next := a.Floor + 5
+	r := lend.Release{Borrower: w.borrower(), Lease: a.Lease, Mark: "00000000000000a1", Next: &next}
+	if err := w.Release(t.Context(), r); !errors.Is(err, lend.ErrMoved) {
+		t.Errorf("a release with the extension's own mark: %v, want ErrMoved", err)
+	}
 	if err := w.release(a, &next, "00000000000000a1"); err != nil {
 		t.Error(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
 
@@ -127,4 +128,36 @@ func refusal(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// Census is how many worker ids are lent.
+type Census struct {
+	Pool    int64 // how many worker ids a claim may use
+	Lent    int64 // how many of them borrowers hold
+	ByToken map[string]int64
+}
+
+// Census lists the registers and counts. It is for limits: claims under way are not in it.
+func (l *Lender) Census(ctx context.Context) (Census, error) {
+	config := l.Terms.Config
+	has, size, err := config.Pool(l.Terms.Known)
+	if err != nil {
+		return Census{}, err
+	}
+	census, tick := Census{Pool: size, ByToken: map[string]int64{}}, config.Layout.TickAt(l.Clock.Wall())
+	for e, err := range l.Store.List(ctx, stored.RegisterPrefix(config.Namespace)) {
+		if err != nil {
+			return Census{}, fmt.Errorf("%w: count the lent worker ids: %w", ErrUnavailable, err)
+		}
+		worker, ok := stored.WorkerOf(config.Namespace, config.Layout, e.Key)
+		r, err := stored.DecodeRegister(e.Value)
+		if !ok || err != nil || !has(worker) || r.Holder == "" || r.Until <= tick {
+			continue
+		}
+		if token, lent := Lent(r.Process); lent {
+			census.Lent++
+			census.ByToken[token]++
+		}
+	}
+	return census, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/internal/lend"
 )
 
 // Service mints ids for fronts. It is safe for concurrent use.
@@ -117,6 +118,12 @@ type Use interface {
 
 	// Series returns the verbs of a generator whose numbers are reserved. It costs one id, so each request asks again.
 	Series() (kind.Series, error)
+
+	// Claim, Extend and Release are the verbs of a worker id that a client borrows. A claim costs 1,000 ids, and the
+	// others one. If ctx ends before Claim returns, the worker id is given back.
+	Claim(ctx context.Context, b lend.Borrower) (lend.Answer, error)
+	Extend(ctx context.Context, e lend.Extension) (lend.Answer, error)
+	Release(ctx context.Context, r lend.Release) error
 }
 
 // Meter counts the requests of a front. It is safe for concurrent use.

@@ -39,6 +39,12 @@ const (
 	NeedsReservation
 	InvalidReservation
 	ReservationEnded
+	NotLent
+	InvalidLease
+	LeaseGone
+	LeaseMoved
+	NoWorker
+	LeaseLimit
 	Starting
 	Refused
 	Standby
@@ -81,6 +87,12 @@ func (t Type) describe() description {
 		NeedsReservation:   {"needs-reservation", Invalid, "Numbers of a series are reserved", "a number of a series is reserved, and then confirmed or voided: it can not be minted"},
 		InvalidReservation: {"invalid-reservation", Invalid, "The reservation can not be used", ""},
 		ReservationEnded:   {"reservation-ended", Conflict, "The reservation can not be ended", ""},
+		NotLent:            {"not-lent", Invalid, "The generator lends no worker ids", "worker ids are lent of generators of kind snowflake or wide, with more than one worker id and without standby"},
+		InvalidLease:       {"invalid-lease", Invalid, "The request about a lease can not be used", ""},
+		LeaseGone:          {"lease-gone", Conflict, "The lease is gone", ""},
+		LeaseMoved:         {"lease-moved", Conflict, "A copy of the program extends the lease", ""},
+		NoWorker:           {"no-worker", Unavailable, "No worker id is free", "every worker id that may be lent is held or rests: ask later"},
+		LeaseLimit:         {"lease-limit", TooMany, "No more worker ids are lent", ""},
 		Starting:           {"starting", Unavailable, "The generator is starting", "the server has not opened the generator yet: it waits for a worker id or for its store; its log says which"},
 		Refused:            {"refused", Unavailable, "The generator is refused", "the generator can not start as it is set up, and an operator must act; the server's log says why"},
 		Standby:            {"standby", Unavailable, "The server stands by", "the server does not hold the one worker id of the namespace at present, and another process may: ask the other servers"},

@@ -95,24 +95,24 @@ const connection = "Connection"
 // emptyBody is how many bytes a body may have that says nothing.
 const emptyBody = 64
 
-// checkBody refuses a body that says anything, but for a form that a client of another system posts.
-// Nothing else here takes one: a client that puts its count there would be given one id, and not know
+// checkBody refuses a body that says anything, but for a form that a client of another system posts, and the documents of
+// leases. Nothing else here takes one: a client that puts its count there would be given one id, and not know
 // why. A body that can't be right is not waited for.
 func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
 	form, most := r.route.takesForm() && isForm(r.Request), int64(emptyBody)
-	if form {
+	if form || r.route.document {
 		most = int64(h.Limits.Body)
 	}
 	tooLarge := &problem{
 		Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
-		Detail: "no request needs a body", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
+		Detail: "no request needs a body as long", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
 	}
 	unexpected := &problem{
 		Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
-		Detail: "no request takes a body: parameters stand in the query", Field: "body",
+		Detail: "this request takes no body: parameters stand in the query", Field: "body",
 	}
 	var refused error
 	switch {
@@ -134,6 +134,10 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 	}
 	if !r.last {
 		w.Header().Del(connection)
+	}
+	if r.route.document {
+		r.body = body
+		return nil
 	}
 	if form {
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {

@@ -16,11 +16,19 @@ type route struct {
 	answer  answer
 
 	audience audience
+	document bool // it takes a body of JSON
 	spring   bool // its path is read as Spring Boot 1.5 reads it: see springPath
 }
 
 func ours(path string, methods []string, answer answer, who audience) route {
 	return route{path: at(path), methods: methods, answer: answer, audience: who}
+}
+
+// taking is a route whose requests have a body of JSON.
+func taking(path, method string, answer answer) route {
+	r := ours(path, []string{method}, answer, clients)
+	r.document = true
+	return r
 }
 
 // path is the path of a route, between slashes. The part {name} stands for any that is not empty, and
@@ -47,6 +55,7 @@ type call struct {
 	last   bool // of its connection
 
 	route *route
+	body  []byte           // of a route that takes one
 	parts []string         // of the path, between slashes
 	array [maxParts]string // for these
 }
@@ -147,4 +156,4 @@ func (r *route) takes(method string) bool {
 }
 
 // takesForm reports whether parameters may come as a form: other systems, which serve any method, take them so.
-func (r *route) takesForm() bool { return r.takes(http.MethodPut) }
+func (r *route) takesForm() bool { return r.takes(http.MethodPut) && !r.document }

@@ -13,7 +13,7 @@ import (
 // unasked reports whether problems of a type are found before a minter is asked.
 func unasked(t front.Type) bool {
 	switch t {
-	case front.UnknownGenerator, front.CountOutOfRange, front.NeedsReservation, front.Starting, front.Refused, front.Standby:
+	case front.UnknownGenerator, front.CountOutOfRange, front.NeedsReservation, front.NotLent, front.Starting, front.Refused, front.Standby:
 		return true
 	}
 	return false

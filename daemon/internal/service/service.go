@@ -79,6 +79,7 @@ type served struct {
 	maxWait time.Duration    // of one request, if the minter is fenced, and else 0
 	slice   int              // ids that are minted at a time, if it is fenced
 	turns   turns
+	lent    lent
 }
 
 // New returns a service whose generators are all starting.

@@ -1,0 +1,224 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+const (
+	// claimPrice is how many ids a claim costs: what a borrower mints goes past every rate.
+	claimPrice = 1000
+
+	// censusAge is how old the count of lent worker ids may be. Limits of lending are no rules of safety.
+	censusAge = time.Second
+)
+
+// Claim implements [front.Use].
+func (u *Use) Claim(ctx context.Context, b lend.Borrower) (lend.Answer, error) {
+	l, err := u.lender(claimPrice)
+	if err != nil {
+		return lend.Answer{}, err
+	}
+	ctx, cancel := withPatience(ctx, l)
+	defer cancel()
+	if b.Token, err = u.mayBorrow(ctx, l); err != nil {
+		return lend.Answer{}, err
+	}
+	a, err := l.Claim(ctx, b)
+	if err != nil {
+		return lend.Answer{}, u.refuseLease("claim", b, err)
+	}
+	u.m.lent.add(b.Token)
+	u.audit("lent", b, a.Lease.Worker)
+	u.count(0)
+	return a, nil
+}
+
+// Extend implements [front.Use].
+func (u *Use) Extend(ctx context.Context, e lend.Extension) (lend.Answer, error) {
+	l, err := u.lender(1)
+	if err != nil {
+		return lend.Answer{}, err
+	}
+	ctx, cancel := withPatience(ctx, l)
+	defer cancel()
+	if e.Token, err = u.token(); err != nil {
+		return lend.Answer{}, err
+	}
+	a, err := l.Extend(ctx, e)
+	if err != nil {
+		return lend.Answer{}, u.refuseLease("extend", e.Borrower, err)
+	}
+	u.count(0)
+	return a, nil
+}
+
+// Release implements [front.Use].
+func (u *Use) Release(ctx context.Context, r lend.Release) error {
+	l, err := u.lender(1)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := withPatience(ctx, l)
+	defer cancel()
+	if r.Token, err = u.token(); err != nil {
+		return err
+	}
+	if err := l.Release(ctx, r); err != nil {
+		return u.refuseLease("release", r.Borrower, err)
+	}
+	u.audit("given back", r.Borrower, r.Lease.Worker)
+	u.count(0)
+	return nil
+}
+
+// lender returns what lends the generator's worker ids, for a request of that price.
+func (u *Use) lender(price int) (*lend.Lender, error) {
+	if err := u.client.pay(u.of, price); err != nil {
+		return nil, err
+	}
+	if p := u.of.away(u.m); p != nil {
+		return nil, u.problem(p)
+	}
+	if u.m.caps.Lend == nil {
+		return nil, u.problem(front.NotLent.Plain())
+	}
+	l, err := u.m.caps.Lend()
+	var setting *stored.ConfigError
+	switch {
+	case errors.As(err, &setting): // a window that the store's loss does not allow to lend by
+		return nil, u.problem(detailed(front.NotLent, err, setting.Error()))
+	case err != nil:
+		return nil, u.problem(u.of.classify(err))
+	}
+	return l, nil
+}
+
+// withPatience bounds a request: it ends before the borrower turns to another daemon, so that it is told.
+func withPatience(ctx context.Context, l *lend.Lender) (context.Context, context.CancelFunc) {
+	patience := min(max(l.Terms.Config.Window/6, time.Second), 10*time.Second) - 250*time.Millisecond
+	return context.WithTimeout(ctx, patience)
+}
+
+// token returns the name of the client's token, which must allow to lend, where tokens are asked for.
+func (u *Use) token() (string, error) {
+	g := u.client.grant
+	switch {
+	case g == nil: // none is asked for, or the front has identified the client
+		return "", nil
+	case g.Lend == 0:
+		p := front.NotAllowed.Plain()
+		p.Detail = "the token lends no worker ids: its line in the file of tokens says how many it may have, such as lend=100"
+		return "", u.problem(p)
+	}
+	return g.Name, nil
+}
+
+// mayBorrow returns the name of the client's token if another worker id may be lent.
+func (u *Use) mayBorrow(ctx context.Context, l *lend.Lender) (string, error) {
+	name, err := u.token()
+	if err != nil {
+		return "", err
+	}
+	census, err := u.m.lent.count(ctx, l, u.client.service.clock)
+	if err != nil {
+		return "", u.problem(leaseProblem(err))
+	}
+	most := census.Pool * *u.of.settings.LendShare / 100
+	p := front.LeaseLimit.Problem(nil)
+	switch g := u.client.grant; {
+	case census.Lent >= most:
+		p.Detail = fmt.Sprintf("%d of %d worker ids are lent, and lend-share lets at most %d be lent", census.Lent, census.Pool, most)
+	case g != nil && census.ByToken[g.Name] >= int64(g.Lend):
+		p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", census.ByToken[g.Name])
+	default:
+		return name, nil
+	}
+	return "", u.problem(p)
+}
+
+// audit logs who has got a worker id, or given one back.
+func (u *Use) audit(what string, b lend.Borrower, worker int64) {
+	u.client.service.log.Info("audit: a worker id is "+what, "generator", u.of.name, "worker", worker,
+		"token", b.Token, "host", b.Host, "pid", b.PID, "program", b.Program, "address", u.client.address)
+}
+
+// refuseLease counts and logs the problem of a request about a lease.
+func (u *Use) refuseLease(verb string, b lend.Borrower, err error) error {
+	p := leaseProblem(err)
+	if p.Type != front.StoreUnavailable {
+		u.client.service.log.Info("audit: a borrower is refused", "verb", verb, "generator", u.of.name, "problem", p.Type.String(),
+			"token", b.Token, "host", b.Host, "pid", b.PID, "program", b.Program, "address", u.client.address, "reason", err)
+	}
+	return u.problem(p)
+}
+
+// leaseProblem makes a problem of a lender's error.
+func leaseProblem(err error) *front.Problem {
+	var setting *stored.ConfigError
+	var clock *lease.ClockError
+	switch {
+	case errors.As(err, &setting):
+		return front.InvalidLease.Field(setting.Field, setting.Value, setting.Limit)
+	case errors.As(err, &clock):
+		return detailed(front.ClockUnsafe, err, "the borrower's clock: "+clock.Error())
+	case errors.Is(err, lend.ErrMoved):
+		return detailed(front.LeaseMoved, err, "a copy of the program extends this lease: claim another worker id")
+	case errors.Is(err, lend.ErrGone):
+		return detailed(front.LeaseGone, err, err.Error()+": claim another worker id")
+	case errors.Is(err, lease.ErrNoWorker):
+		return front.NoWorker.Problem(err)
+	case errors.Is(err, snowfence.ErrBeforeEpoch), errors.Is(err, snowfence.ErrPastHorizon):
+		return detailed(front.ClockUnsafe, err, "the borrower's clock: "+err.Error())
+	case errors.Is(err, lend.ErrUnavailable):
+		return front.StoreUnavailable.Problem(err)
+	}
+	return classify(err)
+}
+
+func detailed(t front.Type, cause error, detail string) *front.Problem {
+	p := t.Problem(cause)
+	p.Detail = detail
+	if t.Meaning() == front.Conflict {
+		p.RetryAfter = 0
+	}
+	return p
+}
+
+// lent is how many worker ids are lent, counted now and then. Its zero value is ready to use.
+type lent struct {
+	mu      sync.Mutex
+	known   lend.Census
+	counted time.Duration // on the monotonic clock; 0 if it was not
+}
+
+// count counts the worker ids that are lent, or returns a count that is young. One client counts for all.
+func (t *lent) count(ctx context.Context, l *lend.Lender, clock snowfence.Clock) (lend.Census, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := clock.Monotonic(); t.counted == 0 || now-t.counted >= censusAge {
+		census, err := l.Census(ctx)
+		if err != nil {
+			return lend.Census{}, err
+		}
+		t.known, t.counted = census, clock.Monotonic()
+	}
+	return t.known, nil
+}
+
+// add counts one that was lent since.
+func (t *lent) add(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.known.Lent++
+	t.known.ByToken[token]++
+}
