@@ -572,6 +572,570 @@ func (x *Generator) GetEndsSoon() bool {
 	return false
 }
 
+// Who borrows a worker id, and when.
+type Borrower struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The borrower's clock just before this try, in milliseconds since 1970. A release needs none.
+	NowMs int64 `protobuf:"varint,1,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	// For people. A release repeats those of the extension that it calls open.
+	Host          string `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	Pid           int64  `protobuf:"varint,3,opt,name=pid,proto3" json:"pid,omitempty"`
+	Program       string `protobuf:"bytes,4,opt,name=program,proto3" json:"program,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Borrower) Reset() {
+	*x = Borrower{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Borrower) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Borrower) ProtoMessage() {}
+
+func (x *Borrower) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Borrower.ProtoReflect.Descriptor instead.
+func (*Borrower) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Borrower) GetNowMs() int64 {
+	if x != nil {
+		return x.NowMs
+	}
+	return 0
+}
+
+func (x *Borrower) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *Borrower) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Borrower) GetProgram() string {
+	if x != nil {
+		return x.Program
+	}
+	return ""
+}
+
+type ClaimRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in NextRequest.
+	Generator     string    `protobuf:"bytes,1,opt,name=generator,proto3" json:"generator,omitempty"`
+	Borrower      *Borrower `protobuf:"bytes,2,opt,name=borrower,proto3" json:"borrower,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimRequest) Reset() {
+	*x = ClaimRequest{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimRequest) ProtoMessage() {}
+
+func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimRequest.ProtoReflect.Descriptor instead.
+func (*ClaimRequest) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ClaimRequest) GetGenerator() string {
+	if x != nil {
+		return x.Generator
+	}
+	return ""
+}
+
+func (x *ClaimRequest) GetBorrower() *Borrower {
+	if x != nil {
+		return x.Borrower
+	}
+	return nil
+}
+
+type ExtendRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Generator string                 `protobuf:"bytes,1,opt,name=generator,proto3" json:"generator,omitempty"`
+	Borrower  *Borrower              `protobuf:"bytes,2,opt,name=borrower,proto3" json:"borrower,omitempty"`
+	// The lease as it was answered last. It is a key.
+	Lease string `protobuf:"bytes,3,opt,name=lease,proto3" json:"lease,omitempty"`
+	// 16 hexadecimal digits, random and new for each extension, and the same for its retries.
+	Mark          string `protobuf:"bytes,4,opt,name=mark,proto3" json:"mark,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtendRequest) Reset() {
+	*x = ExtendRequest{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtendRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtendRequest) ProtoMessage() {}
+
+func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtendRequest.ProtoReflect.Descriptor instead.
+func (*ExtendRequest) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ExtendRequest) GetGenerator() string {
+	if x != nil {
+		return x.Generator
+	}
+	return ""
+}
+
+func (x *ExtendRequest) GetBorrower() *Borrower {
+	if x != nil {
+		return x.Borrower
+	}
+	return nil
+}
+
+func (x *ExtendRequest) GetLease() string {
+	if x != nil {
+		return x.Lease
+	}
+	return ""
+}
+
+func (x *ExtendRequest) GetMark() string {
+	if x != nil {
+		return x.Mark
+	}
+	return ""
+}
+
+type ReleaseRequest struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Generator string                 `protobuf:"bytes,1,opt,name=generator,proto3" json:"generator,omitempty"`
+	Borrower  *Borrower              `protobuf:"bytes,2,opt,name=borrower,proto3" json:"borrower,omitempty"`
+	Lease     string                 `protobuf:"bytes,3,opt,name=lease,proto3" json:"lease,omitempty"`
+	Mark      string                 `protobuf:"bytes,4,opt,name=mark,proto3" json:"mark,omitempty"`
+	// The lowest tick that was never stamped. Without it the worker id rests until the bound has passed.
+	Next *int64 `protobuf:"varint,5,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	// The mark of an extension without an answer, if there is one.
+	Open          string `protobuf:"bytes,6,opt,name=open,proto3" json:"open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseRequest) Reset() {
+	*x = ReleaseRequest{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseRequest) ProtoMessage() {}
+
+func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseRequest) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ReleaseRequest) GetGenerator() string {
+	if x != nil {
+		return x.Generator
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetBorrower() *Borrower {
+	if x != nil {
+		return x.Borrower
+	}
+	return nil
+}
+
+func (x *ReleaseRequest) GetLease() string {
+	if x != nil {
+		return x.Lease
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetMark() string {
+	if x != nil {
+		return x.Mark
+	}
+	return ""
+}
+
+func (x *ReleaseRequest) GetNext() int64 {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return 0
+}
+
+func (x *ReleaseRequest) GetOpen() string {
+	if x != nil {
+		return x.Open
+	}
+	return ""
+}
+
+type ReleaseResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseResponse) Reset() {
+	*x = ReleaseResponse{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseResponse) ProtoMessage() {}
+
+func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseResponse) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{13}
+}
+
+// What a borrower is told. See docs/lending.md.
+type Lease struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Lease string                 `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
+	// The request's, in the answer to an extension.
+	Mark       string `protobuf:"bytes,2,opt,name=mark,proto3" json:"mark,omitempty"`
+	Worker     int64  `protobuf:"varint,3,opt,name=worker,proto3" json:"worker,omitempty"`
+	Datacenter int64  `protobuf:"varint,4,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
+	Layout     string `protobuf:"bytes,5,opt,name=layout,proto3" json:"layout,omitempty"`
+	UnitUs     int64  `protobuf:"varint,6,opt,name=unit_us,json=unitUs,proto3" json:"unit_us,omitempty"`
+	EpochMs    int64  `protobuf:"varint,7,opt,name=epoch_ms,json=epochMs,proto3" json:"epoch_ms,omitempty"`
+	// The layout's fields from the highest bits to the lowest.
+	Fields []*Field `protobuf:"bytes,8,rep,name=fields,proto3" json:"fields,omitempty"`
+	// How ids are written: decimal, uuid, or hex and a number of digits.
+	Form string `protobuf:"bytes,9,opt,name=form,proto3" json:"form,omitempty"`
+	// The bits that all ids have in common, and the id of the floor's first sequence number, in decimal.
+	Base  string `protobuf:"bytes,10,opt,name=base,proto3" json:"base,omitempty"`
+	Check string `protobuf:"bytes,11,opt,name=check,proto3" json:"check,omitempty"`
+	// Ticks from the floor on and below until may be stamped, as docs/lending.md says.
+	Floor         int64 `protobuf:"varint,12,opt,name=floor,proto3" json:"floor,omitempty"`
+	Until         int64 `protobuf:"varint,13,opt,name=until,proto3" json:"until,omitempty"`
+	Horizon       int64 `protobuf:"varint,14,opt,name=horizon,proto3" json:"horizon,omitempty"`
+	WindowMs      int64 `protobuf:"varint,15,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	ExtendAfterMs int64 `protobuf:"varint,16,opt,name=extend_after_ms,json=extendAfterMs,proto3" json:"extend_after_ms,omitempty"`
+	LossMs        int64 `protobuf:"varint,17,opt,name=loss_ms,json=lossMs,proto3" json:"loss_ms,omitempty"`
+	MaxBehindMs   int64 `protobuf:"varint,18,opt,name=max_behind_ms,json=maxBehindMs,proto3" json:"max_behind_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lease) Reset() {
+	*x = Lease{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lease) ProtoMessage() {}
+
+func (x *Lease) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lease.ProtoReflect.Descriptor instead.
+func (*Lease) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Lease) GetLease() string {
+	if x != nil {
+		return x.Lease
+	}
+	return ""
+}
+
+func (x *Lease) GetMark() string {
+	if x != nil {
+		return x.Mark
+	}
+	return ""
+}
+
+func (x *Lease) GetWorker() int64 {
+	if x != nil {
+		return x.Worker
+	}
+	return 0
+}
+
+func (x *Lease) GetDatacenter() int64 {
+	if x != nil {
+		return x.Datacenter
+	}
+	return 0
+}
+
+func (x *Lease) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *Lease) GetUnitUs() int64 {
+	if x != nil {
+		return x.UnitUs
+	}
+	return 0
+}
+
+func (x *Lease) GetEpochMs() int64 {
+	if x != nil {
+		return x.EpochMs
+	}
+	return 0
+}
+
+func (x *Lease) GetFields() []*Field {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *Lease) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
+}
+
+func (x *Lease) GetBase() string {
+	if x != nil {
+		return x.Base
+	}
+	return ""
+}
+
+func (x *Lease) GetCheck() string {
+	if x != nil {
+		return x.Check
+	}
+	return ""
+}
+
+func (x *Lease) GetFloor() int64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *Lease) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *Lease) GetHorizon() int64 {
+	if x != nil {
+		return x.Horizon
+	}
+	return 0
+}
+
+func (x *Lease) GetWindowMs() int64 {
+	if x != nil {
+		return x.WindowMs
+	}
+	return 0
+}
+
+func (x *Lease) GetExtendAfterMs() int64 {
+	if x != nil {
+		return x.ExtendAfterMs
+	}
+	return 0
+}
+
+func (x *Lease) GetLossMs() int64 {
+	if x != nil {
+		return x.LossMs
+	}
+	return 0
+}
+
+func (x *Lease) GetMaxBehindMs() int64 {
+	if x != nil {
+		return x.MaxBehindMs
+	}
+	return 0
+}
+
+// Field is a part of an id.
+type Field struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// time, datacenter, worker, sequence, random, version or variant.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Shift         int32  `protobuf:"varint,2,opt,name=shift,proto3" json:"shift,omitempty"`
+	Bits          int32  `protobuf:"varint,3,opt,name=bits,proto3" json:"bits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Field) Reset() {
+	*x = Field{}
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Field) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Field) ProtoMessage() {}
+
+func (x *Field) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfencev1_snowfence_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Field.ProtoReflect.Descriptor instead.
+func (*Field) Descriptor() ([]byte, []int) {
+	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Field) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Field) GetShift() int32 {
+	if x != nil {
+		return x.Shift
+	}
+	return 0
+}
+
+func (x *Field) GetBits() int32 {
+	if x != nil {
+		return x.Bits
+	}
+	return 0
+}
+
 var File_snowfencev1_snowfence_proto protoreflect.FileDescriptor
 
 const file_snowfencev1_snowfence_proto_rawDesc = "" +
@@ -612,13 +1176,64 @@ const file_snowfencev1_snowfence_proto_rawDesc = "" +
 	"\x05ready\x18\x05 \x01(\bR\x05ready\x12\x18\n" +
 	"\aproblem\x18\x06 \x01(\tR\aproblem\x12.\n" +
 	"\x04ends\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04ends\x12\x1b\n" +
-	"\tends_soon\x18\b \x01(\bR\bendsSoon2\x9f\x02\n" +
+	"\tends_soon\x18\b \x01(\bR\bendsSoon\"e\n" +
+	"\bBorrower\x12\x19\n" +
+	"\x06now_ms\x18\x01 \x01(\x03B\x020\x01R\x05nowMs\x12\x12\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\x12\x10\n" +
+	"\x03pid\x18\x03 \x01(\x03R\x03pid\x12\x18\n" +
+	"\aprogram\x18\x04 \x01(\tR\aprogram\"`\n" +
+	"\fClaimRequest\x12\x1c\n" +
+	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x122\n" +
+	"\bborrower\x18\x02 \x01(\v2\x16.snowfence.v1.BorrowerR\bborrower\"\x8b\x01\n" +
+	"\rExtendRequest\x12\x1c\n" +
+	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x122\n" +
+	"\bborrower\x18\x02 \x01(\v2\x16.snowfence.v1.BorrowerR\bborrower\x12\x14\n" +
+	"\x05lease\x18\x03 \x01(\tR\x05lease\x12\x12\n" +
+	"\x04mark\x18\x04 \x01(\tR\x04mark\"\xc6\x01\n" +
+	"\x0eReleaseRequest\x12\x1c\n" +
+	"\tgenerator\x18\x01 \x01(\tR\tgenerator\x122\n" +
+	"\bborrower\x18\x02 \x01(\v2\x16.snowfence.v1.BorrowerR\bborrower\x12\x14\n" +
+	"\x05lease\x18\x03 \x01(\tR\x05lease\x12\x12\n" +
+	"\x04mark\x18\x04 \x01(\tR\x04mark\x12\x1b\n" +
+	"\x04next\x18\x05 \x01(\x03B\x020\x01H\x00R\x04next\x88\x01\x01\x12\x12\n" +
+	"\x04open\x18\x06 \x01(\tR\x04openB\a\n" +
+	"\x05_next\"\x11\n" +
+	"\x0fReleaseResponse\"\x84\x04\n" +
+	"\x05Lease\x12\x14\n" +
+	"\x05lease\x18\x01 \x01(\tR\x05lease\x12\x12\n" +
+	"\x04mark\x18\x02 \x01(\tR\x04mark\x12\x1a\n" +
+	"\x06worker\x18\x03 \x01(\x03B\x020\x01R\x06worker\x12\"\n" +
+	"\n" +
+	"datacenter\x18\x04 \x01(\x03B\x020\x01R\n" +
+	"datacenter\x12\x16\n" +
+	"\x06layout\x18\x05 \x01(\tR\x06layout\x12\x1b\n" +
+	"\aunit_us\x18\x06 \x01(\x03B\x020\x01R\x06unitUs\x12\x1d\n" +
+	"\bepoch_ms\x18\a \x01(\x03B\x020\x01R\aepochMs\x12+\n" +
+	"\x06fields\x18\b \x03(\v2\x13.snowfence.v1.FieldR\x06fields\x12\x12\n" +
+	"\x04form\x18\t \x01(\tR\x04form\x12\x12\n" +
+	"\x04base\x18\n" +
+	" \x01(\tR\x04base\x12\x14\n" +
+	"\x05check\x18\v \x01(\tR\x05check\x12\x18\n" +
+	"\x05floor\x18\f \x01(\x03B\x020\x01R\x05floor\x12\x18\n" +
+	"\x05until\x18\r \x01(\x03B\x020\x01R\x05until\x12\x1c\n" +
+	"\ahorizon\x18\x0e \x01(\x03B\x020\x01R\ahorizon\x12\x1b\n" +
+	"\twindow_ms\x18\x0f \x01(\x03R\bwindowMs\x12&\n" +
+	"\x0fextend_after_ms\x18\x10 \x01(\x03R\rextendAfterMs\x12\x17\n" +
+	"\aloss_ms\x18\x11 \x01(\x03R\x06lossMs\x12\"\n" +
+	"\rmax_behind_ms\x18\x12 \x01(\x03R\vmaxBehindMs\"E\n" +
+	"\x05Field\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05shift\x18\x02 \x01(\x05R\x05shift\x12\x12\n" +
+	"\x04bits\x18\x03 \x01(\x05R\x04bits2\xdd\x03\n" +
 	"\x03Ids\x12=\n" +
 	"\x04Next\x12\x19.snowfence.v1.NextRequest\x1a\x1a.snowfence.v1.NextResponse\x12C\n" +
 	"\x06Stream\x12\x1b.snowfence.v1.StreamRequest\x1a\x1a.snowfence.v1.NextResponse0\x01\x12C\n" +
 	"\x06Decode\x12\x1b.snowfence.v1.DecodeRequest\x1a\x1c.snowfence.v1.DecodeResponse\x12O\n" +
 	"\n" +
-	"Generators\x12\x1f.snowfence.v1.GeneratorsRequest\x1a .snowfence.v1.GeneratorsResponseB-Z+snowfence.example/snowfence/api/snowfencev1b\x06proto3"
+	"Generators\x12\x1f.snowfence.v1.GeneratorsRequest\x1a .snowfence.v1.GeneratorsResponse\x128\n" +
+	"\x05Claim\x12\x1a.snowfence.v1.ClaimRequest\x1a\x13.snowfence.v1.Lease\x12:\n" +
+	"\x06Extend\x12\x1b.snowfence.v1.ExtendRequest\x1a\x13.snowfence.v1.Lease\x12F\n" +
+	"\aRelease\x12\x1c.snowfence.v1.ReleaseRequest\x1a\x1d.snowfence.v1.ReleaseResponseB-Z+snowfence.example/snowfence/api/snowfencev1b\x06proto3"
 
 var (
 	file_snowfencev1_snowfence_proto_rawDescOnce sync.Once
@@ -632,7 +1247,7 @@ func file_snowfencev1_snowfence_proto_rawDescGZIP() []byte {
 	return file_snowfencev1_snowfence_proto_rawDescData
 }
 
-var file_snowfencev1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_snowfencev1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_snowfencev1_snowfence_proto_goTypes = []any{
 	(*NextRequest)(nil),           // 0: snowfence.v1.NextRequest
 	(*NextResponse)(nil),          // 1: snowfence.v1.NextResponse
@@ -643,27 +1258,44 @@ var file_snowfencev1_snowfence_proto_goTypes = []any{
 	(*GeneratorsRequest)(nil),     // 6: snowfence.v1.GeneratorsRequest
 	(*GeneratorsResponse)(nil),    // 7: snowfence.v1.GeneratorsResponse
 	(*Generator)(nil),             // 8: snowfence.v1.Generator
-	(*structpb.Struct)(nil),       // 9: google.protobuf.Struct
-	(*timestamppb.Timestamp)(nil), // 10: google.protobuf.Timestamp
+	(*Borrower)(nil),              // 9: snowfence.v1.Borrower
+	(*ClaimRequest)(nil),          // 10: snowfence.v1.ClaimRequest
+	(*ExtendRequest)(nil),         // 11: snowfence.v1.ExtendRequest
+	(*ReleaseRequest)(nil),        // 12: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),       // 13: snowfence.v1.ReleaseResponse
+	(*Lease)(nil),                 // 14: snowfence.v1.Lease
+	(*Field)(nil),                 // 15: snowfence.v1.Field
+	(*structpb.Struct)(nil),       // 16: google.protobuf.Struct
+	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
 }
 var file_snowfencev1_snowfence_proto_depIdxs = []int32{
 	2,  // 0: snowfence.v1.NextResponse.ranges:type_name -> snowfence.v1.Range
-	9,  // 1: snowfence.v1.DecodeResponse.document:type_name -> google.protobuf.Struct
+	16, // 1: snowfence.v1.DecodeResponse.document:type_name -> google.protobuf.Struct
 	8,  // 2: snowfence.v1.GeneratorsResponse.generators:type_name -> snowfence.v1.Generator
-	10, // 3: snowfence.v1.Generator.ends:type_name -> google.protobuf.Timestamp
-	0,  // 4: snowfence.v1.Ids.Next:input_type -> snowfence.v1.NextRequest
-	3,  // 5: snowfence.v1.Ids.Stream:input_type -> snowfence.v1.StreamRequest
-	4,  // 6: snowfence.v1.Ids.Decode:input_type -> snowfence.v1.DecodeRequest
-	6,  // 7: snowfence.v1.Ids.Generators:input_type -> snowfence.v1.GeneratorsRequest
-	1,  // 8: snowfence.v1.Ids.Next:output_type -> snowfence.v1.NextResponse
-	1,  // 9: snowfence.v1.Ids.Stream:output_type -> snowfence.v1.NextResponse
-	5,  // 10: snowfence.v1.Ids.Decode:output_type -> snowfence.v1.DecodeResponse
-	7,  // 11: snowfence.v1.Ids.Generators:output_type -> snowfence.v1.GeneratorsResponse
-	8,  // [8:12] is the sub-list for method output_type
-	4,  // [4:8] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	17, // 3: snowfence.v1.Generator.ends:type_name -> google.protobuf.Timestamp
+	9,  // 4: snowfence.v1.ClaimRequest.borrower:type_name -> snowfence.v1.Borrower
+	9,  // 5: snowfence.v1.ExtendRequest.borrower:type_name -> snowfence.v1.Borrower
+	9,  // 6: snowfence.v1.ReleaseRequest.borrower:type_name -> snowfence.v1.Borrower
+	15, // 7: snowfence.v1.Lease.fields:type_name -> snowfence.v1.Field
+	0,  // 8: snowfence.v1.Ids.Next:input_type -> snowfence.v1.NextRequest
+	3,  // 9: snowfence.v1.Ids.Stream:input_type -> snowfence.v1.StreamRequest
+	4,  // 10: snowfence.v1.Ids.Decode:input_type -> snowfence.v1.DecodeRequest
+	6,  // 11: snowfence.v1.Ids.Generators:input_type -> snowfence.v1.GeneratorsRequest
+	10, // 12: snowfence.v1.Ids.Claim:input_type -> snowfence.v1.ClaimRequest
+	11, // 13: snowfence.v1.Ids.Extend:input_type -> snowfence.v1.ExtendRequest
+	12, // 14: snowfence.v1.Ids.Release:input_type -> snowfence.v1.ReleaseRequest
+	1,  // 15: snowfence.v1.Ids.Next:output_type -> snowfence.v1.NextResponse
+	1,  // 16: snowfence.v1.Ids.Stream:output_type -> snowfence.v1.NextResponse
+	5,  // 17: snowfence.v1.Ids.Decode:output_type -> snowfence.v1.DecodeResponse
+	7,  // 18: snowfence.v1.Ids.Generators:output_type -> snowfence.v1.GeneratorsResponse
+	14, // 19: snowfence.v1.Ids.Claim:output_type -> snowfence.v1.Lease
+	14, // 20: snowfence.v1.Ids.Extend:output_type -> snowfence.v1.Lease
+	13, // 21: snowfence.v1.Ids.Release:output_type -> snowfence.v1.ReleaseResponse
+	15, // [15:22] is the sub-list for method output_type
+	8,  // [8:15] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_snowfencev1_snowfence_proto_init() }
@@ -671,13 +1303,14 @@ func file_snowfencev1_snowfence_proto_init() {
 	if File_snowfencev1_snowfence_proto != nil {
 		return
 	}
+	file_snowfencev1_snowfence_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfencev1_snowfence_proto_rawDesc), len(file_snowfencev1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,6 +25,9 @@ const (
 	Ids_Stream_FullMethodName     = "/snowfence.v1.Ids/Stream"
 	Ids_Decode_FullMethodName     = "/snowfence.v1.Ids/Decode"
 	Ids_Generators_FullMethodName = "/snowfence.v1.Ids/Generators"
+	Ids_Claim_FullMethodName      = "/snowfence.v1.Ids/Claim"
+	Ids_Extend_FullMethodName     = "/snowfence.v1.Ids/Extend"
+	Ids_Release_FullMethodName    = "/snowfence.v1.Ids/Release"
 )
 
 // IdsClient is the client API for Ids service.
@@ -53,6 +56,12 @@ type IdsClient interface {
 	Decode(ctx context.Context, in *DecodeRequest, opts ...grpc.CallOption) (*DecodeResponse, error)
 	// Generators lists the generators that the client may use.
 	Generators(ctx context.Context, in *GeneratorsRequest, opts ...grpc.CallOption) (*GeneratorsResponse, error)
+	// Claim lends the client a worker id with its bounds. It then mints by itself, by the rules of docs/lending.md.
+	Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*Lease, error)
+	// Extend moves the bound of a lease.
+	Extend(ctx context.Context, in *ExtendRequest, opts ...grpc.CallOption) (*Lease, error)
+	// Release gives a worker id back.
+	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 }
 
 type idsClient struct {
@@ -112,6 +121,36 @@ func (c *idsClient) Generators(ctx context.Context, in *GeneratorsRequest, opts 
 	return out, nil
 }
 
+func (c *idsClient) Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*Lease, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Lease)
+	err := c.cc.Invoke(ctx, Ids_Claim_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idsClient) Extend(ctx context.Context, in *ExtendRequest, opts ...grpc.CallOption) (*Lease, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Lease)
+	err := c.cc.Invoke(ctx, Ids_Extend_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idsClient) Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseResponse)
+	err := c.cc.Invoke(ctx, Ids_Release_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // IdsServer is the server API for Ids service.
 // All implementations must embed UnimplementedIdsServer
 // for forward compatibility.
@@ -138,6 +177,12 @@ type IdsServer interface {
 	Decode(context.Context, *DecodeRequest) (*DecodeResponse, error)
 	// Generators lists the generators that the client may use.
 	Generators(context.Context, *GeneratorsRequest) (*GeneratorsResponse, error)
+	// Claim lends the client a worker id with its bounds. It then mints by itself, by the rules of docs/lending.md.
+	Claim(context.Context, *ClaimRequest) (*Lease, error)
+	// Extend moves the bound of a lease.
+	Extend(context.Context, *ExtendRequest) (*Lease, error)
+	// Release gives a worker id back.
+	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	mustEmbedUnimplementedIdsServer()
 }
 
@@ -159,6 +204,15 @@ func (UnimplementedIdsServer) Decode(context.Context, *DecodeRequest) (*DecodeRe
 }
 func (UnimplementedIdsServer) Generators(context.Context, *GeneratorsRequest) (*GeneratorsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Generators not implemented")
+}
+func (UnimplementedIdsServer) Claim(context.Context, *ClaimRequest) (*Lease, error) {
+	return nil, status.Error(codes.Unimplemented, "method Claim not implemented")
+}
+func (UnimplementedIdsServer) Extend(context.Context, *ExtendRequest) (*Lease, error) {
+	return nil, status.Error(codes.Unimplemented, "method Extend not implemented")
+}
+func (UnimplementedIdsServer) Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Release not implemented")
 }
 func (UnimplementedIdsServer) mustEmbedUnimplementedIdsServer() {}
 func (UnimplementedIdsServer) testEmbeddedByValue()             {}
@@ -246,6 +300,60 @@ func _Ids_Generators_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Ids_Claim_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClaimRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdsServer).Claim(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ids_Claim_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdsServer).Claim(ctx, req.(*ClaimRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Ids_Extend_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExtendRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdsServer).Extend(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ids_Extend_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdsServer).Extend(ctx, req.(*ExtendRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Ids_Release_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReleaseRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdsServer).Release(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ids_Release_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdsServer).Release(ctx, req.(*ReleaseRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Ids_ServiceDesc is the grpc.ServiceDesc for Ids service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -264,6 +372,18 @@ var Ids_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Generators",
 			Handler:    _Ids_Generators_Handler,
+		},
+		{
+			MethodName: "Claim",
+			Handler:    _Ids_Claim_Handler,
+		},
+		{
+			MethodName: "Extend",
+			Handler:    _Ids_Extend_Handler,
+		},
+		{
+			MethodName: "Release",
+			Handler:    _Ids_Release_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -93,12 +92,12 @@ func LeaseFields(a lend.Answer) []LeaseField {
 	for _, f := range a.Layout.Fields {
 		switch f.Kind {
 		case snowfence.Time, snowfence.Datacenter, snowfence.Worker, snowfence.Sequence, snowfence.Random:
-			name := strings.ToLower(f.Kind.String())
+			name := f.Kind.String()
 			number(name+"_shift", int64(a.Layout.Shift(f.Kind)))
 			number(name+"_bits", int64(f.Bits))
 		}
 	}
-	text("form", form(a.Layout))
+	text("form", LeaseText(a.Layout))
 	text("base", a.Base())
 	text("check", a.Check())
 	text("floor", strconv.FormatInt(int64(a.Floor), 10))
@@ -106,13 +105,13 @@ func LeaseFields(a lend.Answer) []LeaseField {
 	text("horizon", strconv.FormatInt(int64(a.Layout.HorizonTick()), 10))
 	number("window_ms", a.Window.Milliseconds())
 	number("extend_after_ms", (a.Window / 3).Milliseconds())
-	number("loss_ms", (a.Loss + time.Millisecond - 1).Milliseconds())
+	number("loss_ms", LeaseLoss(a))
 	number("max_behind_ms", a.MaxBehind.Milliseconds())
 	return all
 }
 
-// form is how the ids of a layout are written: in decimal, as a UUID, or in so many hexadecimal digits.
-func form(l snowfence.Layout) string {
+// LeaseText is how the ids of a layout are written: in decimal, as a UUID, or in so many hexadecimal digits.
+func LeaseText(l snowfence.Layout) string {
 	switch {
 	case !l.Wide:
 		return "decimal"
@@ -121,6 +120,9 @@ func form(l snowfence.Layout) string {
 	}
 	return "hex" + strconv.Itoa(len(l.Text(snowfence.WideID{})))
 }
+
+// LeaseLoss is how much the store can lose, in milliseconds, rounded up.
+func LeaseLoss(a lend.Answer) int64 { return (a.Loss + time.Millisecond - 1).Milliseconds() }
 
 // LeaseJSON writes the fields as an object. Numbers that JavaScript would round stand as texts.
 func LeaseJSON(a lend.Answer) []byte {

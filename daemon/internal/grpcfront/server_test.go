@@ -77,7 +77,7 @@ type fixture struct {
 	conn    *grpc.ClientConn
 	minter  *numbers
 	slow    slow
-	late    func() // makes late serve
+	late    func(kind.Minter) // makes late serve
 	memory  *budget.Budget
 }
 
@@ -98,8 +98,8 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}}
 	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: memory},
 		map[string]kind.Minter{"default": f.minter, "texts": fronttest.Texts{}, "slow": f.slow})
-	f.late = func() {
-		if err := s.Serve("late", new(numbers)); err != nil {
+	f.late = func(m kind.Minter) {
+		if err := s.Serve("late", m); err != nil {
 			t.Error(err)
 		}
 	}
@@ -269,6 +269,8 @@ func TestEveryProblemHasItsCode(t *testing.T) {
 		"invalid-layout": codes.InvalidArgument, "invalid-token": codes.Unauthenticated, "not-allowed": codes.PermissionDenied,
 		"rate-limited": codes.ResourceExhausted, "not-consecutive": codes.InvalidArgument, "not-a-series": codes.NotFound,
 		"needs-reservation": codes.InvalidArgument, "invalid-reservation": codes.InvalidArgument, "reservation-ended": codes.FailedPrecondition,
+		"not-lent": codes.InvalidArgument, "invalid-lease": codes.InvalidArgument, "lease-gone": codes.FailedPrecondition,
+		"lease-moved": codes.FailedPrecondition, "no-worker": codes.Unavailable, "lease-limit": codes.ResourceExhausted,
 		"starting": codes.Unavailable, "refused": codes.Unavailable, "standby": codes.Unavailable, "stopped": codes.Unavailable, "lease-unavailable": codes.Unavailable, "store-unavailable": codes.Unavailable,
 		"clock-unsafe": codes.Unavailable, "saturated": codes.Unavailable, "overloaded": codes.Unavailable, "request-cancelled": codes.Canceled,
 		"horizon-passed": codes.Internal, "numbers-used-up": codes.Internal, "counter-changed": codes.Internal, "internal": codes.Internal,
@@ -459,7 +461,7 @@ func TestHealthFollowsTheGenerators(t *testing.T) {
 	if check("default") != serving || check("late") != not || check("") != not || check("snowfence.v1.Ids") != not {
 		t.Error("a generator that starts is not seen")
 	}
-	f.late()
+	f.late(new(numbers))
 	if next, err := watch.Recv(); err != nil || next.GetStatus() != serving {
 		t.Errorf("watched %v, %v", next, err)
 	}

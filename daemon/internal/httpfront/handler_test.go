@@ -55,6 +55,7 @@ type fixture struct {
 	*Handler
 	minter   *counting
 	segments *atomic.Int64 // that were reserved
+	lender   *fronttest.Lender
 }
 
 // newHandler returns a front with every route.

@@ -2,6 +2,7 @@ package httpfront
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -165,6 +166,7 @@ func probes(t *testing.T) map[string][]probe {
 		add(path, starting, request(method, ids), 503)
 	}
 	addReservations(t, add, guarded, open, starting, limited)
+	addLeases(t, add, guarded, starting, limited)
 	addOpaque(t, add, open)
 	addCompat(t, add, guarded, open, limited)
 	for path, target := range map[string]string{"/v1/generators": "/v1/generators", "/v1/decode/{id}": "/v1/decode/1"} {
@@ -243,6 +245,41 @@ func addReservations(t *testing.T, add func(string, fixture, *http.Request, int)
 		}
 	}
 	add("/v1/generators/{name}/ids", series, request("POST", "/v1/generators/default/ids"), 400)
+}
+
+// addLeases adds the probes of lent worker ids.
+func addLeases(t *testing.T, add func(string, fixture, *http.Request, int), guarded, starting, limited fixture) {
+	t.Helper()
+	now, broken := time.Now().UnixMilli(), newLender(t)
+	broken.lender.Fault = io.ErrUnexpectedEOF
+	for _, c := range []struct{ path, method, below string }{
+		{"", http.MethodPost, ""}, {"/{worker}", http.MethodPut, "/%d"}, {"/{worker}/release", http.MethodPost, "/%d/release"},
+	} {
+		lends, target, body := newLender(t), leases, fmt.Sprintf(`{"now":%d}`, now)
+		if c.below != "" {
+			claimed := lends.about(t, http.MethodPost, leases, body)
+			target += fmt.Sprintf(c.below, claimed.Worker)
+			body = fmt.Sprintf(`{"now":%d,"lease":%q,"mark":"00000000000000a1"}`, now, claimed.Lease)
+		}
+		path := "/v1/generators/{name}/leases" + c.path
+		probe := func(f fixture, status int, body string, headers ...string) {
+			add(path, f, withBody(request(c.method, target, headers...), body), status)
+		}
+		probe(lends, 200, body)
+		if c.below != "" {
+			probe(lends, 409, strings.Replace(body, "a1", "a2", 1))
+		}
+		probe(lends, 400, `{}`)
+		probe(guarded, 401, body)
+		probe(lends, 403, body, "Sec-Fetch-Site: cross-site")
+		add(path, lends, withBody(request(c.method, strings.Replace(target, "default", "none", 1)), body), 404)
+		probe(lends, 406, body, "Accept: text/plain")
+		probe(lends, 413, strings.Repeat(" ", config.Default().Limits.Body+1))
+		probe(lends, 421, body, "Host: evil.example")
+		probe(limited, 429, body)
+		probe(broken, 500, body)
+		probe(starting, 503, body)
+	}
 }
 
 // addOpaque adds the probes of an opaque generator, "public".

@@ -33,6 +33,11 @@ type argument struct {
 func commands() []command {
 	const ids, transactions, link, server = "generic", "transactions", "connection", "server"
 	key := argument{name: "key", kind: "key"}
+	borrower := []argument{
+		{name: "now", kind: "integer", token: "NOW"}, {name: "host", kind: "string", token: "HOST", optional: true},
+		{name: "pid", kind: "integer", token: "PID", optional: true}, {name: "program", kind: "string", token: "PROGRAM", optional: true},
+	}
+	lent := append([]argument{{name: "lease", kind: "string", token: "LEASE"}, {name: "mark", kind: "string", token: "MARK"}}, borrower...)
 	client := []command{
 		{name: "SETNAME", least: 1, most: 1, answer: (*conn).setName}, {name: "GETNAME", answer: (*conn).getName},
 		{name: "ID", answer: func(c *conn, _ [][]byte) { c.integer(c.id) }}, {name: "INFO", answer: (*conn).clientInfo}, {name: "LIST", answer: (*conn).clientInfo},
@@ -56,6 +61,10 @@ func commands() []command {
 		{"ID.DECODE", 1, 3, false, false, false, ids, "Returns what an id says: its time, worker id and sequence.", []argument{
 			{name: "id", kind: "string"}, {name: "layout", kind: "string", token: "LAYOUT", optional: true}, {name: "generator", kind: "string", token: "GENERATOR", optional: true},
 		}, (*conn).decode, nil},
+		{"LEASE.CLAIM", 3, 9, true, true, false, ids, "Lends a worker id, with its bounds.", append([]argument{key}, borrower...), (*conn).claim, nil},
+		{"LEASE.EXTEND", 7, 13, true, true, false, ids, "Moves the bound of a lent worker id.", append([]argument{key}, lent...), (*conn).extend, nil},
+		{"LEASE.RELEASE", 5, 17, true, true, false, ids, "Gives a lent worker id back.", append([]argument{key}, append(lent,
+			argument{name: "tick", kind: "integer", token: "NEXT", optional: true}, argument{name: "open", kind: "string", token: "OPEN", optional: true})...), (*conn).giveBack, nil},
 		{"GET", 1, 1, true, false, false, ids, "Is refused: it never mints an id.", []argument{key}, (*conn).get, nil},
 
 		{"MULTI", 0, 0, false, false, false, transactions, "Begins a transaction: commands are answered by EXEC.", nil, (*conn).multi, nil},

@@ -225,7 +225,7 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"CLIENT ID", ":1"},
 		{"CLIENT TRACKING ON OPTIN", "+OK"},
 		{"CLIENT KILL x", "-ERR unknown command 'CLIENT|KILL'"},
-		{"COMMAND COUNT", ":23"},
+		{"COMMAND COUNT", ":26"},
 		{"COMMAND INFO incr none", `(("incr" :2 (+fast +write) :1 :1 :1 (+@generic) () () ()) nil)`},
 		{"COMMAND DOCS id.next", `("id.next" ("summary" "Mints ids, as bulk strings or as ranges." "since" "1.0.0" "group" "generic" "arguments" (` +
 			`("name" "key" "type" "key") ("name" "n" "type" "integer" "token" "COUNT" "flags" (+optional)) ("name" "ranges" "type" "pure-token" "token" "RANGES" "flags" (+optional)))))`},
@@ -469,6 +469,7 @@ func TestEveryProblemHasAPrefixForPrograms(t *testing.T) {
 	prefixes := map[string]string{
 		"unknown-generator": "ERR", "count-out-of-range": "ERR", "invalid-id": "ERR", "invalid-layout": "ERR", "invalid-token": "WRONGPASS",
 		"not-allowed": "NOPERM", "rate-limited": "TRYAGAIN", "not-consecutive": "ERR", "not-a-series": "ERR", "needs-reservation": "ERR", "invalid-reservation": "ERR",
+		"not-lent": "ERR", "invalid-lease": "ERR", "lease-gone": "ERR", "lease-moved": "ERR", "no-worker": "TRYAGAIN", "lease-limit": "TRYAGAIN",
 		"reservation-ended": "ERR", "starting": "TRYAGAIN", "refused": "TRYAGAIN", "standby": "NOLEASE", "stopped": "TRYAGAIN", "lease-unavailable": "NOLEASE", "store-unavailable": "TRYAGAIN",
 		"clock-unsafe": "CLOCK", "saturated": "TRYAGAIN", "overloaded": "TRYAGAIN", "request-cancelled": "TRYAGAIN", "horizon-passed": "ERR", "numbers-used-up": "ERR",
 		"counter-changed": "ERR", "internal": "ERR",

@@ -579,7 +579,8 @@ func TestTypesAreStable(t *testing.T) {
 	// A name that clients rely on is never changed and never dropped.
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "not-allowed", "rate-limited", "not-consecutive",
-		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "starting", "refused", "standby", "stopped",
+		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "not-lent", "invalid-lease", "lease-gone", "lease-moved", "no-worker", "lease-limit",
+		"starting", "refused", "standby", "stopped",
 		"lease-unavailable", "store-unavailable", "clock-unsafe", "saturated", "overloaded", "request-cancelled", "horizon-passed", "numbers-used-up", "counter-changed", "internal",
 	}
 	if !slices.Equal(names, want) {

@@ -1,0 +1,101 @@
+package respfront
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/internal/lend"
+)
+
+// claim answers LEASE.CLAIM key NOW ms [HOST host] [PID pid] [PROGRAM program].
+func (c *conn) claim(args [][]byte) {
+	c.lease(args, "NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
+		b, err := f.Borrower()
+		if err == nil {
+			a, err = use.Claim(ctx, b)
+		}
+		return a, err
+	})
+}
+
+// extend answers LEASE.EXTEND key LEASE lease MARK mark NOW ms [HOST host] [PID pid] [PROGRAM program].
+func (c *conn) extend(args [][]byte) {
+	c.lease(args, "LEASE MARK NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
+		e, err := f.Extension("")
+		if err == nil {
+			a, err = use.Extend(ctx, e)
+		}
+		return a, err
+	})
+}
+
+// giveBack answers LEASE.RELEASE key LEASE lease MARK mark [NEXT tick] [OPEN mark] [HOST host] [PID pid] [PROGRAM program].
+func (c *conn) giveBack(args [][]byte) {
+	c.lease(args, "LEASE MARK NEXT OPEN NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
+		r, err := f.Release("")
+		if err == nil {
+			err = use.Release(ctx, r)
+		}
+		return a, err
+	})
+}
+
+// lease answers a command about a lease: with the parts of the answer and their names, or with OK if it has none.
+func (c *conn) lease(args [][]byte, words string, verb func(context.Context, front.Use, front.LeaseForm) (lend.Answer, error)) {
+	c.use(args[0])
+	form, ok := leaseForm(args[1:], words)
+	if !ok {
+		c.refuse("ERR syntax error, must be a key, and each at most once with its value: " + words)
+		return
+	}
+	use, err := c.client.Use(c.key)
+	if err != nil {
+		c.problem(err)
+		return
+	}
+	defer c.config.Memory.Give(c.holdText())
+	a, err := verb(c.ctx, use, form)
+	switch {
+	case err != nil:
+		c.problem(err)
+	case a.Floor == 0 && a.Lease.Version == "":
+		c.ok()
+	default:
+		c.answerLease(a)
+	}
+}
+
+// leaseForm reads words with their values.
+func leaseForm(args [][]byte, words string) (f front.LeaseForm, ok bool) {
+	at := map[string]*string{
+		"NOW": &f.Now, "HOST": &f.Host, "PID": &f.PID, "PROGRAM": &f.Program, "LEASE": &f.Lease, "MARK": &f.Mark, "NEXT": &f.Next, "OPEN": &f.Open,
+	}
+	known := strings.Fields(words)
+	for ; len(args) > 1; args = args[2:] {
+		word := strings.ToUpper(string(args[0]))
+		i := slices.Index(known, word)
+		if i < 0 {
+			return f, false
+		}
+		known[i] = ""
+		*at[word] = string(args[1])
+	}
+	return f, len(args) == 0
+}
+
+// answerLease writes the parts of an answer, each after its name.
+func (c *conn) answerLease(a lend.Answer) {
+	fields := front.LeaseFields(a)
+	c.array(2 * len(fields))
+	for _, f := range fields {
+		c.bulkString(f.Name)
+		if n, err := strconv.ParseInt(f.Text, 10, 64); f.Number && err == nil {
+			c.integer(n)
+		} else {
+			c.bulkString(f.Text)
+		}
+	}
+}

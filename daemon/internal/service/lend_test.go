@@ -1,0 +1,119 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
+	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+	"snowfence.example/snowfence/internal/lend"
+)
+
+// borrowing is a client of a service that lends eight worker ids.
+func borrowing(t *testing.T, change func(*config.Config), tokens string, log *slog.Logger) *service.Service {
+	t.Helper()
+	c := service.Config{Settings: fronttest.Settings(t, change), Tokens: fronttest.Ring(t, tokens), Logger: log}
+	return fronttest.Service(t, c, map[string]kind.Minter{"default": fronttest.NewLender(t)})
+}
+
+// use returns the generator as a client with the token uses it.
+func use(t *testing.T, s *service.Service, shown string) front.Use {
+	t.Helper()
+	client := s.Client(netip.MustParseAddr("192.0.2.1"))
+	if err := client.Authorize(shown); err != nil {
+		t.Fatal(err)
+	}
+	u, err := client.Use("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func claim(t *testing.T, u front.Use) (lend.Answer, error) {
+	t.Helper()
+	return u.Claim(t.Context(), lend.Borrower{Now: time.Now(), Host: "a", PID: 7, Program: "billing"})
+}
+
+func isProblem(err error, want front.Type) bool {
+	p := new(front.Problem)
+	return errors.As(err, &p) && p.Type == want
+}
+
+func TestLendingKeepsItsShareForOthers(t *testing.T) {
+	for share, want := range map[int64]int{0: 0, 50: 4, 100: 8} {
+		s := borrowing(t, func(c *config.Config) {
+			c.Generators = map[string]config.Generator{"default": {LendShare: &share}}
+		}, "", nil)
+		for range want {
+			if _, err := claim(t, use(t, s, "")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := claim(t, use(t, s, ""))
+		if full := front.LeaseLimit; share == 100 && !isProblem(err, front.NoWorker) && !isProblem(err, full) || share < 100 && !isProblem(err, full) {
+			t.Errorf("share %d: claim %d: %v", share, want+1, err)
+		}
+	}
+}
+
+func TestTokenLendsAsManyWorkerIDsAsItSays(t *testing.T) {
+	const tokens, some = "none-0123456789abcdef", "some-0123456789abcdef"
+	var log bytes.Buffer
+	s := borrowing(t, func(*config.Config) {},
+		"none "+token.HashOf(tokens).String()+"\nsome "+token.HashOf(some).String()+" lend=2", slog.New(slog.NewTextHandler(&log, nil)))
+	if _, err := claim(t, use(t, s, tokens)); !isProblem(err, front.NotAllowed) {
+		t.Errorf("a token without lend: %v", err)
+	}
+	var last lend.Answer
+	for range 2 {
+		a, err := claim(t, use(t, s, some))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = a
+	}
+	if _, err := claim(t, use(t, s, some)); !isProblem(err, front.LeaseLimit) {
+		t.Errorf("a third claim of two: %v", err)
+	}
+	e := lend.Extension{Borrower: lend.Borrower{Now: time.Now()}, Lease: last.Lease, Mark: "00000000000000a1"}
+	if _, err := use(t, s, some).Extend(t.Context(), e); err != nil {
+		t.Errorf("an extension at the limit: %v", err)
+	}
+	if _, err := use(t, s, tokens).Extend(t.Context(), e); !isProblem(err, front.NotAllowed) {
+		t.Errorf("an extension by a token without lend: %v", err)
+	}
+	if text := log.String(); strings.Count(text, "audit: a worker id is lent") != 2 || !strings.Contains(text, "token=some") || strings.Contains(text, last.Lease.String()) {
+		t.Errorf("the log:\n%s", text)
+	}
+}
+
+func TestClaimCostsAThousandIDs(t *testing.T) {
+	s := borrowing(t, func(c *config.Config) { c.Limits.AddressRate = 1500 }, "", nil)
+	if _, err := claim(t, use(t, s, "")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claim(t, use(t, s, "")); !isProblem(err, front.RateLimited) {
+		t.Errorf("the second claim of a second: %v", err)
+	}
+}
+
+func TestClaimOfAClientThatHungUpIsGivenBack(t *testing.T) {
+	s := borrowing(t, func(*config.Config) {}, "", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := use(t, s, "").Claim(ctx, lend.Borrower{Now: time.Now()})
+	if !isProblem(err, front.StoreUnavailable) && !isProblem(err, front.RequestCancelled) {
+		t.Errorf("the claim: %v", err)
+	}
+}
