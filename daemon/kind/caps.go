@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"time"
-
-	"snowfence.example/snowfence/internal/lend"
 )
 
 // Capable is implemented by minters that can do more than mint.
@@ -33,9 +31,8 @@ type Caps struct {
 	Series   Series         // of a minter whose numbers are reserved, and can't be minted
 	Shows    Shower         // of a minter that shows the ids of another generator
 
-	// Lend returns what lends worker ids beside the minter's own, or why it can't now. No minter outside of the daemon
-	// can.
-	Lend func() (*lend.Lender, error)
+	// Lend returns what lends worker ids beside the minter's own, or why it can't now.
+	Lend func() (Lender, error)
 
 	// Row reads the row of leaf_alloc that the minter counts on.
 	Row func(ctx context.Context) (Row, error)

@@ -7,7 +7,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/internal/lend"
 )
 
 // Service mints ids for fronts. It is safe for concurrent use.
@@ -121,9 +120,9 @@ type Use interface {
 
 	// Claim, Extend and Release are the verbs of a worker id that a client borrows. A claim costs 1,000 ids, and the
 	// others one. If ctx ends before Claim returns, the worker id is given back.
-	Claim(ctx context.Context, b lend.Borrower) (lend.Answer, error)
-	Extend(ctx context.Context, e lend.Extension) (lend.Answer, error)
-	Release(ctx context.Context, r lend.Release) error
+	Claim(ctx context.Context, form kind.LeaseForm) (kind.Lent, error)
+	Extend(ctx context.Context, form kind.LeaseForm) (kind.Lent, error)
+	Release(ctx context.Context, form kind.LeaseForm) error
 }
 
 // Meter counts the requests of a front. It is safe for concurrent use.

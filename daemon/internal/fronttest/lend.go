@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/lending"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lend"
@@ -22,7 +23,7 @@ type Lender struct {
 
 // Caps implements [kind.Capable].
 func (l *Lender) Caps() kind.Caps {
-	return kind.Caps{Lend: func() (*lend.Lender, error) { return l.Lender, l.Fault }}
+	return kind.Caps{Lend: func() (kind.Lender, error) { return lending.Lender{Lender: l.Lender}, l.Fault }}
 }
 
 // NewLender returns a minter on a store of its own.

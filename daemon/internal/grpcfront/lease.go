@@ -3,12 +3,11 @@ package grpcfront
 import (
 	"cmp"
 	"context"
-	"time"
+	"strconv"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/daemon/internal/front"
-	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // Claim lends a worker id.
@@ -17,8 +16,8 @@ func (s *ids) Claim(ctx context.Context, r *snowfencev1.ClaimRequest) (*snowfenc
 	if err != nil {
 		return nil, err
 	}
-	a, err := use.Claim(ctx, borrower(r.GetBorrower()))
-	return leaseOf(a), err
+	lent, err := use.Claim(ctx, leaseForm(r.GetBorrower(), "", ""))
+	return leaseOf(lent), err
 }
 
 // Extend moves the bound of a lease.
@@ -27,12 +26,8 @@ func (s *ids) Extend(ctx context.Context, r *snowfencev1.ExtendRequest) (*snowfe
 	if err != nil {
 		return nil, err
 	}
-	lease, err := readLease(r.GetLease())
-	if err != nil {
-		return nil, err
-	}
-	a, err := use.Extend(ctx, lend.Extension{Borrower: borrower(r.GetBorrower()), Lease: lease, Mark: r.GetMark()})
-	return leaseOf(a), err
+	lent, err := use.Extend(ctx, leaseForm(r.GetBorrower(), r.GetLease(), r.GetMark()))
+	return leaseOf(lent), err
 }
 
 // Release gives a worker id back.
@@ -41,15 +36,11 @@ func (s *ids) Release(ctx context.Context, r *snowfencev1.ReleaseRequest) (*snow
 	if err != nil {
 		return nil, err
 	}
-	lease, err := readLease(r.GetLease())
-	if err != nil {
-		return nil, err
+	form := leaseForm(r.GetBorrower(), r.GetLease(), r.GetMark())
+	if form.Open = r.GetOpen(); r.Next != nil {
+		form.Next = strconv.FormatInt(r.GetNext(), 10)
 	}
-	release := lend.Release{Borrower: borrower(r.GetBorrower()), Lease: lease, Mark: r.GetMark(), Open: r.GetOpen()}
-	if r.Next != nil {
-		release.Next = new(snowfence.Tick(r.GetNext()))
-	}
-	return new(snowfencev1.ReleaseResponse), use.Release(ctx, release)
+	return new(snowfencev1.ReleaseResponse), use.Release(ctx, form)
 }
 
 // use finds the generator of a call.
@@ -61,25 +52,20 @@ func (s *ids) use(ctx context.Context, generator string) (front.Use, error) {
 	return client.Use(cmp.Or(generator, s.config.Generator))
 }
 
-func borrower(b *snowfencev1.Borrower) lend.Borrower {
-	return lend.Borrower{Now: time.UnixMilli(b.GetNowMs()).UTC(), Host: b.GetHost(), PID: int(b.GetPid()), Program: b.GetProgram()}
-}
-
-func readLease(text string) (lend.Lease, error) {
-	l, err := lend.ParseLease(text)
-	if err != nil {
-		return l, front.InvalidLease.Field("lease", text, err.Error())
+func leaseForm(b *snowfencev1.Borrower, lease, mark string) kind.LeaseForm {
+	return kind.LeaseForm{
+		Now: strconv.FormatInt(b.GetNowMs(), 10), Host: b.GetHost(), PID: strconv.FormatInt(b.GetPid(), 10), Program: b.GetProgram(),
+		Lease: lease, Mark: mark,
 	}
-	return l, nil
 }
 
 // leaseOf is the message of an answer.
-func leaseOf(a lend.Answer) *snowfencev1.Lease {
+func leaseOf(a kind.Lent) *snowfencev1.Lease {
 	l := a.Layout
 	m := &snowfencev1.Lease{
-		Lease: a.Lease.String(), Mark: a.Mark, Worker: a.Lease.Worker, Datacenter: a.Datacenter(), Layout: l.String(),
-		UnitUs: l.Unit.Microseconds(), EpochMs: l.Epoch.UnixMilli(), Form: front.LeaseText(l), Base: a.Base(), Check: a.Check(),
-		Floor: int64(a.Floor), Until: int64(a.Lease.Until), Horizon: int64(l.HorizonTick()), WindowMs: a.Window.Milliseconds(),
+		Lease: a.Lease, Mark: a.Mark, Worker: a.Worker, Datacenter: a.Datacenter, Layout: l.String(),
+		UnitUs: l.Unit.Microseconds(), EpochMs: l.Epoch.UnixMilli(), Form: front.LeaseText(l), Base: a.Base, Check: a.Check,
+		Floor: int64(a.Floor), Until: int64(a.Until), Horizon: int64(l.HorizonTick()), WindowMs: a.Window.Milliseconds(),
 		ExtendAfterMs: (a.Window / 3).Milliseconds(), LossMs: front.LeaseLoss(a), MaxBehindMs: a.MaxBehind.Milliseconds(),
 	}
 	for _, f := range l.Fields {

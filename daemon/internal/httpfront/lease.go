@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/daemon/internal/front"
-	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // claim answers with a worker id that the client borrows.
@@ -19,12 +19,8 @@ func (h *Handler) claim(w http.ResponseWriter, r *call) error {
 	if err != nil {
 		return err
 	}
-	b, err := form.texts().Borrower()
-	if err != nil {
-		return err
-	}
-	a, err := use.Claim(r.Context(), b)
-	return h.answerLease(w, r, a, err)
+	lent, err := use.Claim(r.Context(), form.texts())
+	return h.answerLease(w, r, lent, err)
 }
 
 // extend answers with a later bound of a worker id.
@@ -34,12 +30,10 @@ func (h *Handler) extend(w http.ResponseWriter, r *call) error {
 	if err != nil {
 		return err
 	}
-	e, err := form.texts().Extension(r.value("{worker}"))
-	if err != nil {
-		return err
-	}
-	a, err := use.Extend(r.Context(), e)
-	return h.answerLease(w, r, a, err)
+	texts := form.texts()
+	texts.Worker = r.value("{worker}")
+	lent, err := use.Extend(r.Context(), texts)
+	return h.answerLease(w, r, lent, err)
 }
 
 // giveBack ends a lease.
@@ -49,21 +43,19 @@ func (h *Handler) giveBack(w http.ResponseWriter, r *call) error {
 	if err != nil {
 		return err
 	}
-	release, err := form.texts().Release(r.value("{worker}"))
-	if err != nil {
-		return err
-	}
-	if err := use.Release(r.Context(), release); err != nil {
+	texts := form.texts()
+	texts.Worker = r.value("{worker}")
+	if err := use.Release(r.Context(), texts); err != nil {
 		return err
 	}
 	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, []byte("{}\n"))
 }
 
-func (h *Handler) answerLease(w http.ResponseWriter, r *call, a lend.Answer, err error) error {
+func (h *Handler) answerLease(w http.ResponseWriter, r *call, lent kind.Lent, err error) error {
 	if err != nil {
 		return err
 	}
-	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, front.LeaseJSON(a))
+	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, front.LeaseJSON(lent))
 }
 
 // lease reads the body into a form, looks whether JSON is taken as an answer, and finds the generator.
@@ -108,8 +100,8 @@ type borrowerJSON struct {
 	Program string      `json:"program"`
 }
 
-func (b borrowerJSON) texts() front.LeaseForm {
-	return front.LeaseForm{Now: b.Now.String(), Host: b.Host, PID: b.PID.String(), Program: b.Program}
+func (b borrowerJSON) texts() kind.LeaseForm {
+	return kind.LeaseForm{Now: b.Now.String(), Host: b.Host, PID: b.PID.String(), Program: b.Program}
 }
 
 // claimJSON is the body of a claim.
@@ -122,7 +114,7 @@ type extensionJSON struct {
 	Mark  string `json:"mark"`
 }
 
-func (e extensionJSON) texts() front.LeaseForm {
+func (e extensionJSON) texts() kind.LeaseForm {
 	form := e.borrowerJSON.texts()
 	form.Lease, form.Mark = e.Lease, e.Mark
 	return form
@@ -135,7 +127,7 @@ type releaseJSON struct {
 	Open string      `json:"open"`
 }
 
-func (r releaseJSON) texts() front.LeaseForm {
+func (r releaseJSON) texts() kind.LeaseForm {
 	form := r.extensionJSON.texts()
 	form.Next, form.Open = r.Next.String(), r.Open
 	return form

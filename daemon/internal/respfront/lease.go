@@ -7,44 +7,28 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/daemon/internal/front"
-	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/daemon/kind"
 )
 
 // claim answers LEASE.CLAIM key NOW ms [HOST host] [PID pid] [PROGRAM program].
 func (c *conn) claim(args [][]byte) {
-	c.lease(args, "NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
-		b, err := f.Borrower()
-		if err == nil {
-			a, err = use.Claim(ctx, b)
-		}
-		return a, err
-	})
+	c.lease(args, "NOW HOST PID PROGRAM", front.Use.Claim)
 }
 
 // extend answers LEASE.EXTEND key LEASE lease MARK mark NOW ms [HOST host] [PID pid] [PROGRAM program].
 func (c *conn) extend(args [][]byte) {
-	c.lease(args, "LEASE MARK NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
-		e, err := f.Extension("")
-		if err == nil {
-			a, err = use.Extend(ctx, e)
-		}
-		return a, err
-	})
+	c.lease(args, "LEASE MARK NOW HOST PID PROGRAM", front.Use.Extend)
 }
 
 // giveBack answers LEASE.RELEASE key LEASE lease MARK mark [NEXT tick] [OPEN mark] [HOST host] [PID pid] [PROGRAM program].
 func (c *conn) giveBack(args [][]byte) {
-	c.lease(args, "LEASE MARK NEXT OPEN NOW HOST PID PROGRAM", func(ctx context.Context, use front.Use, f front.LeaseForm) (a lend.Answer, err error) {
-		r, err := f.Release("")
-		if err == nil {
-			err = use.Release(ctx, r)
-		}
-		return a, err
+	c.lease(args, "LEASE MARK NEXT OPEN NOW HOST PID PROGRAM", func(use front.Use, ctx context.Context, f kind.LeaseForm) (kind.Lent, error) { //nolint:revive // as a method expression has them
+		return kind.Lent{}, use.Release(ctx, f)
 	})
 }
 
 // lease answers a command about a lease: with the parts of the answer and their names, or with OK if it has none.
-func (c *conn) lease(args [][]byte, words string, verb func(context.Context, front.Use, front.LeaseForm) (lend.Answer, error)) {
+func (c *conn) lease(args [][]byte, words string, verb func(front.Use, context.Context, kind.LeaseForm) (kind.Lent, error)) {
 	c.use(args[0])
 	form, ok := leaseForm(args[1:], words)
 	if !ok {
@@ -57,19 +41,19 @@ func (c *conn) lease(args [][]byte, words string, verb func(context.Context, fro
 		return
 	}
 	defer c.config.Memory.Give(c.holdText())
-	a, err := verb(c.ctx, use, form)
+	lent, err := verb(use, c.ctx, form)
 	switch {
 	case err != nil:
 		c.problem(err)
-	case a.Floor == 0 && a.Lease.Version == "":
+	case lent.Lease == "":
 		c.ok()
 	default:
-		c.answerLease(a)
+		c.answerLease(lent)
 	}
 }
 
 // leaseForm reads words with their values.
-func leaseForm(args [][]byte, words string) (f front.LeaseForm, ok bool) {
+func leaseForm(args [][]byte, words string) (f kind.LeaseForm, ok bool) {
 	at := map[string]*string{
 		"NOW": &f.Now, "HOST": &f.Host, "PID": &f.PID, "PROGRAM": &f.Program, "LEASE": &f.Lease, "MARK": &f.Mark, "NEXT": &f.Next, "OPEN": &f.Open,
 	}
@@ -87,7 +71,7 @@ func leaseForm(args [][]byte, words string) (f front.LeaseForm, ok bool) {
 }
 
 // answerLease writes the parts of an answer, each after its name.
-func (c *conn) answerLease(a lend.Answer) {
+func (c *conn) answerLease(a kind.Lent) {
 	fields := front.LeaseFields(a)
 	c.array(2 * len(fields))
 	for _, f := range fields {

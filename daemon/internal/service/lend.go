@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lend"
 	"snowfence.example/snowfence/internal/stored"
@@ -23,66 +25,65 @@ const (
 )
 
 // Claim implements [front.Use].
-func (u *Use) Claim(ctx context.Context, b lend.Borrower) (lend.Answer, error) {
-	l, err := u.lender(claimPrice)
-	if err != nil {
-		return lend.Answer{}, err
-	}
-	ctx, cancel := withPatience(ctx, l)
-	defer cancel()
-	if b.Token, err = u.mayBorrow(ctx, l); err != nil {
-		return lend.Answer{}, err
-	}
-	a, err := l.Claim(ctx, b)
-	if err != nil {
-		return lend.Answer{}, u.refuseLease("claim", b, err)
-	}
-	u.m.lent.add(b.Token)
-	u.audit("lent", b, a.Lease.Worker)
-	u.count(0)
-	return a, nil
+func (u *Use) Claim(ctx context.Context, f kind.LeaseForm) (lent kind.Lent, err error) {
+	err = u.borrow(ctx, claimPrice, "claim", &f, func(ctx context.Context, l kind.Lender) error {
+		if err := u.mayBorrow(ctx, l); err != nil {
+			return err
+		}
+		if lent, err = l.Claim(ctx, f); err == nil {
+			u.m.lent.add(f.Token)
+			u.audit("lent", f, strconv.FormatInt(lent.Worker, 10))
+		}
+		return err
+	})
+	return lent, err
 }
 
 // Extend implements [front.Use].
-func (u *Use) Extend(ctx context.Context, e lend.Extension) (lend.Answer, error) {
-	l, err := u.lender(1)
-	if err != nil {
-		return lend.Answer{}, err
-	}
-	ctx, cancel := withPatience(ctx, l)
-	defer cancel()
-	if e.Token, err = u.token(); err != nil {
-		return lend.Answer{}, err
-	}
-	a, err := l.Extend(ctx, e)
-	if err != nil {
-		return lend.Answer{}, u.refuseLease("extend", e.Borrower, err)
-	}
-	u.count(0)
-	return a, nil
+func (u *Use) Extend(ctx context.Context, f kind.LeaseForm) (lent kind.Lent, err error) {
+	err = u.borrow(ctx, 1, "extend", &f, func(ctx context.Context, l kind.Lender) error {
+		lent, err = l.Extend(ctx, f)
+		return err
+	})
+	return lent, err
 }
 
 // Release implements [front.Use].
-func (u *Use) Release(ctx context.Context, r lend.Release) error {
-	l, err := u.lender(1)
+func (u *Use) Release(ctx context.Context, f kind.LeaseForm) error {
+	return u.borrow(ctx, 1, "release", &f, func(ctx context.Context, l kind.Lender) error {
+		err := l.Release(ctx, f)
+		if err == nil {
+			u.audit("given back", f, f.Worker)
+		}
+		return err
+	})
+}
+
+// borrow is a request about a lease, for a price in ids. It counts, and logs who was refused.
+func (u *Use) borrow(ctx context.Context, price int, verb string, f *kind.LeaseForm, ask func(context.Context, kind.Lender) error) error {
+	l, err := u.lender(price)
+	if err == nil {
+		f.Token, err = u.token()
+	}
 	if err != nil {
 		return err
 	}
-	ctx, cancel := withPatience(ctx, l)
+	ctx, cancel := context.WithTimeout(ctx, l.Patience())
 	defer cancel()
-	if r.Token, err = u.token(); err != nil {
-		return err
+	if err := ask(ctx, l); err != nil {
+		p := leaseProblem(err)
+		if p.Type != front.StoreUnavailable {
+			u.client.service.log.Info("audit: a borrower is refused", "verb", verb, "generator", u.of.name, "problem", p.Type.String(), "reason", err,
+				"token", f.Token, "host", f.Host, "pid", f.PID, "program", f.Program, "address", u.client.address)
+		}
+		return u.problem(p)
 	}
-	if err := l.Release(ctx, r); err != nil {
-		return u.refuseLease("release", r.Borrower, err)
-	}
-	u.audit("given back", r.Borrower, r.Lease.Worker)
 	u.count(0)
 	return nil
 }
 
 // lender returns what lends the generator's worker ids, for a request of that price.
-func (u *Use) lender(price int) (*lend.Lender, error) {
+func (u *Use) lender(price int) (kind.Lender, error) {
 	if err := u.client.pay(u.of, price); err != nil {
 		return nil, err
 	}
@@ -103,12 +104,6 @@ func (u *Use) lender(price int) (*lend.Lender, error) {
 	return l, nil
 }
 
-// withPatience bounds a request: it ends before the borrower turns to another daemon, so that it is told.
-func withPatience(ctx context.Context, l *lend.Lender) (context.Context, context.CancelFunc) {
-	patience := min(max(l.Terms.Config.Window/6, time.Second), 10*time.Second) - 250*time.Millisecond
-	return context.WithTimeout(ctx, patience)
-}
-
 // token returns the name of the client's token, which must allow to lend, where tokens are asked for.
 func (u *Use) token() (string, error) {
 	g := u.client.grant
@@ -123,15 +118,11 @@ func (u *Use) token() (string, error) {
 	return g.Name, nil
 }
 
-// mayBorrow returns the name of the client's token if another worker id may be lent.
-func (u *Use) mayBorrow(ctx context.Context, l *lend.Lender) (string, error) {
-	name, err := u.token()
-	if err != nil {
-		return "", err
-	}
+// mayBorrow returns a problem unless another worker id may be lent.
+func (u *Use) mayBorrow(ctx context.Context, l kind.Lender) error {
 	census, err := u.m.lent.count(ctx, l, u.client.service.clock)
 	if err != nil {
-		return "", u.problem(leaseProblem(err))
+		return err
 	}
 	most := census.Pool * *u.of.settings.LendShare / 100
 	p := front.LeaseLimit.Problem(nil)
@@ -141,25 +132,15 @@ func (u *Use) mayBorrow(ctx context.Context, l *lend.Lender) (string, error) {
 	case g != nil && census.ByToken[g.Name] >= int64(g.Lend):
 		p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", census.ByToken[g.Name])
 	default:
-		return name, nil
+		return nil
 	}
-	return "", u.problem(p)
+	return p
 }
 
 // audit logs who has got a worker id, or given one back.
-func (u *Use) audit(what string, b lend.Borrower, worker int64) {
+func (u *Use) audit(what string, f kind.LeaseForm, worker string) {
 	u.client.service.log.Info("audit: a worker id is "+what, "generator", u.of.name, "worker", worker,
-		"token", b.Token, "host", b.Host, "pid", b.PID, "program", b.Program, "address", u.client.address)
-}
-
-// refuseLease counts and logs the problem of a request about a lease.
-func (u *Use) refuseLease(verb string, b lend.Borrower, err error) error {
-	p := leaseProblem(err)
-	if p.Type != front.StoreUnavailable {
-		u.client.service.log.Info("audit: a borrower is refused", "verb", verb, "generator", u.of.name, "problem", p.Type.String(),
-			"token", b.Token, "host", b.Host, "pid", b.PID, "program", b.Program, "address", u.client.address, "reason", err)
-	}
-	return u.problem(p)
+		"token", f.Token, "host", f.Host, "pid", f.PID, "program", f.Program, "address", u.client.address)
 }
 
 // leaseProblem makes a problem of a lender's error.
@@ -182,7 +163,7 @@ func leaseProblem(err error) *front.Problem {
 	case errors.Is(err, lend.ErrUnavailable):
 		return front.StoreUnavailable.Problem(err)
 	}
-	return classify(err)
+	return classify(err) // which may be a problem already
 }
 
 func detailed(t front.Type, cause error, detail string) *front.Problem {
@@ -197,18 +178,18 @@ func detailed(t front.Type, cause error, detail string) *front.Problem {
 // lent is how many worker ids are lent, counted now and then. Its zero value is ready to use.
 type lent struct {
 	mu      sync.Mutex
-	known   lend.Census
+	known   kind.Census
 	counted time.Duration // on the monotonic clock; 0 if it was not
 }
 
 // count counts the worker ids that are lent, or returns a count that is young. One client counts for all.
-func (t *lent) count(ctx context.Context, l *lend.Lender, clock snowfence.Clock) (lend.Census, error) {
+func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock) (kind.Census, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := clock.Monotonic(); t.counted == 0 || now-t.counted >= censusAge {
 		census, err := l.Census(ctx)
 		if err != nil {
-			return lend.Census{}, err
+			return kind.Census{}, err
 		}
 		t.known, t.counted = census, clock.Monotonic()
 	}

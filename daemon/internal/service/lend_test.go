@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,6 @@ import (
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
-	"snowfence.example/snowfence/internal/lend"
 )
 
 // borrowing is a client of a service that lends eight worker ids.
@@ -40,9 +40,12 @@ func use(t *testing.T, s *service.Service, shown string) front.Use {
 	return u
 }
 
-func claim(t *testing.T, u front.Use) (lend.Answer, error) {
+// now is the clock as borrowers send it.
+func now() string { return strconv.FormatInt(time.Now().UnixMilli(), 10) }
+
+func claim(t *testing.T, u front.Use) (kind.Lent, error) {
 	t.Helper()
-	return u.Claim(t.Context(), lend.Borrower{Now: time.Now(), Host: "a", PID: 7, Program: "billing"})
+	return u.Claim(t.Context(), kind.LeaseForm{Now: now(), Host: "a", PID: "7", Program: "billing"})
 }
 
 func isProblem(err error, want front.Type) bool {
@@ -75,7 +78,7 @@ func TestTokenLendsAsManyWorkerIDsAsItSays(t *testing.T) {
 	if _, err := claim(t, use(t, s, tokens)); !isProblem(err, front.NotAllowed) {
 		t.Errorf("a token without lend: %v", err)
 	}
-	var last lend.Answer
+	var last kind.Lent
 	for range 2 {
 		a, err := claim(t, use(t, s, some))
 		if err != nil {
@@ -86,14 +89,14 @@ func TestTokenLendsAsManyWorkerIDsAsItSays(t *testing.T) {
 	if _, err := claim(t, use(t, s, some)); !isProblem(err, front.LeaseLimit) {
 		t.Errorf("a third claim of two: %v", err)
 	}
-	e := lend.Extension{Borrower: lend.Borrower{Now: time.Now()}, Lease: last.Lease, Mark: "00000000000000a1"}
+	e := kind.LeaseForm{Now: now(), Lease: last.Lease, Mark: "00000000000000a1"}
 	if _, err := use(t, s, some).Extend(t.Context(), e); err != nil {
 		t.Errorf("an extension at the limit: %v", err)
 	}
 	if _, err := use(t, s, tokens).Extend(t.Context(), e); !isProblem(err, front.NotAllowed) {
 		t.Errorf("an extension by a token without lend: %v", err)
 	}
-	if text := log.String(); strings.Count(text, "audit: a worker id is lent") != 2 || !strings.Contains(text, "token=some") || strings.Contains(text, last.Lease.String()) {
+	if text := log.String(); strings.Count(text, "audit: a worker id is lent") != 2 || !strings.Contains(text, "token=some") || strings.Contains(text, last.Lease) {
 		t.Errorf("the log:\n%s", text)
 	}
 }
@@ -112,7 +115,7 @@ func TestClaimOfAClientThatHungUpIsGivenBack(t *testing.T) {
 	s := borrowing(t, func(*config.Config) {}, "", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := use(t, s, "").Claim(ctx, lend.Borrower{Now: time.Now()})
+	_, err := use(t, s, "").Claim(ctx, kind.LeaseForm{Now: now()})
 	if !isProblem(err, front.StoreUnavailable) && !isProblem(err, front.RequestCancelled) {
 		t.Errorf("the claim: %v", err)
 	}
