@@ -83,7 +83,7 @@ func (s *shrinker) lines() {
 			break
 		}
 	}
-	for _, line := range strings.Split(s.plan.String(), "\n") {
+	for line := range strings.SplitSeq(s.plan.String(), "\n") {
 		if word, _, _ := strings.Cut(line, " "); word == "at" || word == "seed" || word == "rough" {
 			continue
 		}
