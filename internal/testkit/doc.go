@@ -7,4 +7,7 @@
 // lose replies. [Eventually] waits for what a server or a client comes to, and an
 // [Authority] issues the certificates of both ends where they speak TLS.
 // [Page] holds a document to what the program makes of it.
+//
+// Its program duplicates looks for equal ids in files of ids, so that what a
+// fault test collected is judged by something other than the test.
 package testkit
