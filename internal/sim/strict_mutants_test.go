@@ -16,9 +16,9 @@ func strictMutants() []mutant {
 	}
 }
 
-// fallsBehind is two machines with one worker id. By turns the clock of either steps back by as much as its
-// generator bears, and soon after it reaches the store no more, until the other one has taken over. Drawn plans
-// come to that too rarely.
+// fallsBehind is two machines with one worker id. By turns the clock of either steps back by a window, which its
+// generator bears. Soon after, the machine reaches the store no more, until the other one has taken over. Drawn
+// plans come to that too rarely.
 func fallsBehind(p *Plan) {
 	seed := p.Seed
 	*p = Plain()
