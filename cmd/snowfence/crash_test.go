@@ -23,31 +23,23 @@ var (
 	crashIDs    = flag.Int("crash.ids", 1_000_000, "ids that the crash test collects at the least, of all its processes together")
 )
 
-const programPath = "snowfence.example/snowfence/cmd/snowfence"
-
 // Four processes on one file store are killed and started again at random
 // moments, one of them with its clock an hour further back each time.
 func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	t.Parallel()
 	const processes, batch = 4, 10_000
-	binary := testkit.Build(t, programPath, "faultclock")
 	data, ids := t.TempDir(), make([][]snowfence.ID, processes)
 	quota := max(10_000, *crashIDs/processes / *crashRounds + 1)
 	var group sync.WaitGroup
 	for p := range processes {
 		group.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(p), 1))
-			offset := filepath.Join(t.TempDir(), "offset")
+			s := newSubject(t, p, "--data", data)
 			for round := range *crashRounds {
-				back := time.Duration(0)
 				if p == processes-1 {
-					back = -time.Duration(round) * time.Hour
+					s.setClock(-time.Duration(round) * time.Hour)
 				}
-				if err := os.WriteFile(offset, []byte(back.String()), 0o600); err != nil {
-					t.Error(err)
-					return
-				}
-				d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}, "--data", data)
+				d := s.start()
 				d.WaitReady()
 				started := len(ids[p])
 				err := mintUntilKilled(t, d, r, quota, batch, &ids[p])

@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +15,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/client"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -26,16 +24,15 @@ var clientIDs = flag.Int("client.ids", 40_000, "ids that the test of clients who
 // pair is two daemons that share a store. Each keeps its RESP address when it is started again.
 type pair struct {
 	t         *testing.T
-	binary    string
 	arguments []string
 	addresses [2]string
 	daemons   [2]*testkit.Daemon
 }
 
-// newPair builds the program, and starts no daemon yet. The arguments are for both.
+// newPair starts no daemon yet. The arguments are for both.
 func newPair(t *testing.T, arguments ...string) *pair {
 	t.Helper()
-	p := &pair{t: t, binary: testkit.Build(t, programPath, ""), arguments: append(arguments, "--data", t.TempDir())}
+	p := &pair{t: t, arguments: append(arguments, "--data", t.TempDir())}
 	for i := range p.addresses {
 		p.addresses[i] = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
 	}
@@ -44,12 +41,13 @@ func newPair(t *testing.T, arguments ...string) *pair {
 
 func (p *pair) start(i int) {
 	p.t.Helper()
-	p.daemons[i] = testkit.StartDaemon(p.t, p.binary, nil, append(slices.Clip(p.arguments), "--resp", p.addresses[i])...)
+	p.daemons[i] = startDaemon(p.t, append(slices.Clip(p.arguments), "--resp", p.addresses[i])...)
 }
 
 // Eight goroutines share a client. While they get ids, the server in use is killed, and started again
 // while they get more from the other. Then that one is killed.
 func TestClientOutlivesServersThatAreKilled(t *testing.T) {
+	t.Parallel()
 	const goroutines, kills = 8, 3
 	p := newPair(t)
 	for i := range p.daemons {
@@ -104,11 +102,8 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 				group.Wait()
 			}
 			all := slices.Concat(ids...)
-			slices.Sort(all)
-			for i := 1; i < len(all); i++ {
-				if all[i] == all[i-1] {
-					t.Errorf("%d is there twice", all[i])
-				}
+			if err := countertest.Distinct(all); err != nil {
+				t.Error(err)
 			}
 			// A killed daemon's worker id rests, so each daemon has one of its own.
 			if n := workerIDs(t, all); n != kills+1 {
@@ -158,8 +153,7 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 
 func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
-	d.WaitReady()
+	d := readyDaemon(t, "--data", t.TempDir())
 	var total atomic.Int64
 	inOrder(t, client.Config{Servers: []string{d.Address("redis")}}, &total, func() bool { return total.Load() < 30_000 })
 }
@@ -227,72 +221,15 @@ func inOrder(t *testing.T, cfg client.Config, total *atomic.Int64, goOn func() b
 	return slices.Max(longest[:])
 }
 
-func TestClientShowsItsTokenByTLS(t *testing.T) {
-	t.Parallel()
-	const token = "Correct-horse-battery"
-	authority := testkit.NewAuthority(t)
-	certificate, key := authority.Issue(t, "daemon", "127.0.0.1")
-	folder := t.TempDir()
-	tokens, config := filepath.Join(folder, "tokens"), filepath.Join(folder, "snowfence.yaml")
-	for path, content := range map[string]string{
-		tokens: token + "\n",
-		config: fmt.Sprintf("tls: {certificate: %s, key: %s}\ntoken-file: %s\ngenerators: {orders: {}, names: {kind: uuid}}\n", certificate, key, tokens),
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", folder, "--config", config, "--thrift", "")
-	d.WaitReady()
-	address := d.Address("rediss")
-	trust := &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12}
-	for _, c := range []struct {
-		name   string
-		config client.Config
-		text   string // of the error; empty for none
-		class  snowfence.Class
-	}{
-		{"the token", client.Config{Token: token}, "", snowfence.ClassUnknown},
-		{"another token", client.Config{Token: "wrong"}, "WRONGPASS", snowfence.ClassUsage},
-		{"no token", client.Config{}, "NOAUTH", snowfence.ClassUsage},
-		{"a generator that is not there", client.Config{Token: token, Generator: "x"}, "ERR unknown-generator", snowfence.ClassUsage},
-		{"a generator of texts", client.Config{Token: token, Generator: "names"}, "are no numbers", snowfence.ClassUsage},
-		{"a batch above the limit", client.Config{Token: token, Batch: 20_000}, "ERR count-out-of-range", snowfence.ClassUsage},
-	} {
-		c.config.Servers, c.config.TLS = []string{address}, trust
-		if c.config.Generator == "" {
-			c.config.Generator = "orders"
-		}
-		made := newClient(t, c.config)
-		err := made.Fill(t.Context(), make([]snowfence.ID, 20_000))
-		if c.text == "" && err != nil || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) || snowfence.ClassOf(err) != c.class {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if refusal := new(client.ServerError); c.text != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), address)) {
-			t.Errorf("%s: %v does not name the server", c.name, err)
-		}
-	}
-}
-
 const standbyWindow = time.Second // of the configuration in docs/order.md
 
 // strictConfig is a file with the configuration that docs/order.md shows.
 func strictConfig(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/order.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
-	config, _, found := strings.Cut(rest, "```\n")
-	if !found || !strings.Contains(config, "window: "+standbyWindow.String()) {
+	config := block(t, "order.md", "yaml\n")
+	if !strings.Contains(config, "window: "+standbyWindow.String()) {
 		t.Fatalf("docs/order.md has no configuration with a window of %s", standbyWindow)
 	}
-	// Its store is a flag here.
-	_, config, _ = strings.Cut(config, "\n")
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	_, config, _ = strings.Cut(config, "\n") // its store is a flag here
+	return written(t, config)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -87,6 +85,7 @@ func (c lateReader) Read(b []byte) (int, error) {
 // TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays: the registers were read before,
 // and the namespace went on.
 func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
+	t.Parallel()
 	store := "file:" + filepath.Join(t.TempDir(), "ids")
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for minutes, want := range map[int64]int{30: exitOK, 59: exitOK, 61: exitUnsafe} {
@@ -108,13 +107,11 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 // TestMergesAreCheckedOnRealEngines holds two namespaces of each engine against
 // each other, and what stands in databases against the namespaces.
 func TestMergesAreCheckedOnRealEngines(t *testing.T) {
+	t.Parallel()
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
-			e := testkit.StartEngine(t, name)
-			at := e.URL("", 0)
-			if e.Lossy {
-				at = e.URL("", 500_000_000) // half a second
-			}
+			t.Parallel()
+			at, _ := emptyStore(t, name, 500*time.Millisecond)
 			p, stdout, stderr := inTest(t)
 			run := func(want int, args ...string) {
 				t.Helper()
@@ -157,19 +154,8 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 // namespace in the same.
 func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, namespace string) {
 	t.Helper()
-	db, err := openstore.OpenDatabase(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	for _, statement := range []string{
-		"CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
-		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)",
-	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
+	execute(t, at, "CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
+		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)")
 	d := merged(t, p, stdout, stderr, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
 	if d.Data.Clashing != 1 || d.Data.First[0].ID != "3" || d.Sides[1].IDs != 2 {
 		t.Errorf("%+v", d)
@@ -186,10 +172,7 @@ func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, 
 // TestInterruptOfAMergeCheckIsNoVerdict has a signal come while it waits for input:
 // 1 would mean a clash.
 func TestInterruptOfAMergeCheckIsNoVerdict(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "ids")
-	if err := os.WriteFile(file, []byte("7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := written(t, "7\n")
 	for _, args := range [][]string{
 		{"eu=layout:twitter", "us=-"}, // only held against an issuer
 		{"eu=" + file, "us=-"},        // sorted and compared

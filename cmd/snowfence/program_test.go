@@ -9,8 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -202,10 +200,7 @@ func (w waiting) After(d time.Duration) (<-chan time.Time, func() bool) {
 }
 
 func TestNextMintsMoreThanOneCallMay(t *testing.T) {
-	leaf := filepath.Join(t.TempDir(), "leaf.yaml")
-	if err := os.WriteFile(leaf, []byte("generators: {default: {preset: leaf}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	leaf := written(t, "generators: {default: {preset: leaf}}")
 	for _, x := range []struct {
 		n    int
 		args []string

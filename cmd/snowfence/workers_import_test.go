@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,9 +28,7 @@ func TestNewNamespaceHasTheDatacentersOfItsOwnGenerator(t *testing.T) {
 	p, stdout, stderr := inTest(t)
 	config, folder := filepath.Join(t.TempDir(), "snowfence.yaml"), filepath.Join(t.TempDir(), "store")
 	text := "generators:\n  a: {namespace: na, preset: twitter, datacenters: '1'}\n  b: {namespace: nb, preset: twitter, datacenters: '2, 3'}\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, config, text)
 	run := func(want int, args ...string) {
 		t.Helper()
 		stdout.Reset()

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 // is refused while it still uploads, and issues none of its ids again; and does
 // the same to the others as far as they differ.
 func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
+	t.Parallel()
 	server := testkit.ZooKeeper(t)
 	conn, _, err := zk.Connect([]string{server.Addr()}, 2*time.Second, zk.WithLogInfo(false))
 	if err != nil {
@@ -114,10 +114,7 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 	}
 
 	// A pinned claim now is refused with the reason; 20 minutes later it is not.
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, []byte("generators:\n  default:\n    namespace: orders\n    preset: leaf\n    worker: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := written(t, "generators:\n  default:\n    namespace: orders\n    preset: leaf\n    worker: 1\n")
 	next := []string{"next", "-n", "5000", "--config", config, "--store", store}
 	if said := run(exitUnsafe, next...); !strings.Contains(said, "behind the ticks of worker 1, whose last write was by") {
 		t.Errorf("at once: %s", said)
