@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,13 +16,9 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// elsewhere is a configuration of every kind that counts in databases and Redis, beside two that
+// newElsewhere is a configuration of every kind that counts in databases and Redis, beside two that
 // count on registers, with the servers that it names.
-type elsewhere struct {
-	arguments []string // of every verb
-}
-
-func newElsewhere(t *testing.T) elsewhere {
+func newElsewhere(t *testing.T) verbs {
 	t.Helper()
 	const tickets = "CREATE TABLE Tickets64 (id bigint unsigned NOT NULL auto_increment, stub char(1) NOT NULL default '', PRIMARY KEY (id), UNIQUE KEY stub (stub))"
 	server := func(number string, more ...string) string {
@@ -43,7 +38,7 @@ func newElsewhere(t *testing.T) elsewhere {
 			create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', version bigint NOT NULL DEFAULT 0)`,
 			"INSERT INTO tiny_id_info (biz_type, step) VALUES ('users', 100)"),
 		"b":     server("2"),
-		"cache": "redis://" + testkit.Redis(t).Addr() + "?loss=1s",
+		"cache": "redis://" + testkit.Redis(t).Addr() + "?loss=200ms",
 		"marks": "file:" + t.TempDir(),
 	}
 	config := "stores:\n"
@@ -59,45 +54,22 @@ func newElsewhere(t *testing.T) elsewhere {
   receipts: {kind: redis-dated, store: cache, settings: {length: "8", zone: Asia/Shanghai}}
   invoices: {kind: series, store: pg, settings: {prefix: INV-, first: "1000"}}
 `
-	return elsewhere{[]string{"--config", written(t, config), "--data", t.TempDir()}}
-}
-
-// run runs a verb and returns what it printed.
-func (e elsewhere) run(t *testing.T, verb ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), executable(t, ""), append(verb, e.arguments...)...).Output()
-	if err != nil {
-		stderr := ""
-		if failed := new(exec.ExitError); errors.As(err, &failed) {
-			stderr = string(failed.Stderr)
-		}
-		t.Fatalf("%v: %v\n%s", verb, err, stderr)
-	}
-	return string(out)
-}
-
-// call makes a request and reads its JSON.
-func call(t *testing.T, method, address string, into any) {
-	t.Helper()
-	answer := ask(t, method, address)
-	if err := json.Unmarshal([]byte(answer.body), into); err != nil || answer.status != http.StatusOK {
-		t.Fatalf("%s %s: %d %s (%v)", method, address, answer.status, answer.body, err)
-	}
+	return verbs{"--config", written(t, config), "--data", t.TempDir()}
 }
 
 // TestOneConfigCountsInOtherSystemsTables mints from the tables and keys of other systems by HTTP
 // and by next, and reserves numbers of a series in both ways. It kills the daemon and begins again.
 func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 	t.Parallel()
-	e := newElsewhere(t)
+	v := newElsewhere(t)
 	seen := once[string]{}
 	documents := map[string]string{} // what became of each number of the series
 	for range 2 {
-		d := startDaemon(t, e.arguments...)
+		d := startDaemon(t, v...)
 		for _, generator := range []string{"ids", "tickets", "orders", "members", "photos", "receipts"} {
-			e.mint(t, d, generator, seen)
+			v.mint(t, d, generator, seen)
 		}
-		e.reserve(t, d.URL, documents)
+		v.reserve(t, d.URL, documents)
 		var standing struct {
 			Generators []struct{ Ready bool }
 		}
@@ -110,26 +82,12 @@ func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 	if want := 2 * 6 * 5; len(seen) != want {
 		t.Errorf("%d numbers, want %d", len(seen), want)
 	}
-	e.audit(t, documents)
-}
-
-// mint mints three ids by HTTP, and two by next.
-func (e elsewhere) mint(t *testing.T, d *testkit.Daemon, generator string, seen once[string]) (texts []string) {
-	t.Helper()
-	testkit.Eventually(t, func(ctx context.Context) (err error) {
-		texts, err = testkit.MintTexts(ctx, http.DefaultClient, d.URL, generator, 3)
-		return err
-	})
-	texts = append(texts, strings.Fields(e.run(t, "next", "-g", generator, "-n", "2"))...)
-	for _, text := range texts {
-		seen.take(t, generator, generator+" "+text)
-	}
-	return texts
+	v.audit(t, documents)
 }
 
 // reserve reserves four numbers: one is confirmed, one voided, one left, by HTTP; one confirmed by
 // the command line.
-func (e elsewhere) reserve(t *testing.T, at string, documents map[string]string) {
+func (v verbs) reserve(t *testing.T, at string, documents map[string]string) {
 	t.Helper()
 	type number struct{ Number, ID, State, Token string }
 	series := at + "/v1/generators/invoices/reservations"
@@ -152,20 +110,20 @@ func (e elsewhere) reserve(t *testing.T, at string, documents map[string]string)
 		documents[n.Number] = ended.State
 	}
 	var n number
-	if err := json.Unmarshal([]byte(e.run(t, "series", "reserve", "invoices", "--tenant", "acme", "-o", "json")), &n); err != nil {
+	if err := json.Unmarshal([]byte(v.run(t, "series", "reserve", "invoices", "--tenant", "acme", "-o", "json")), &n); err != nil {
 		t.Fatal(err)
 	}
-	if said, want := e.run(t, "series", "confirm", "invoices", n.Number, n.Token, "--tenant", "acme"), n.ID+" is confirmed\n"; said != want {
+	if said, want := v.run(t, "series", "confirm", "invoices", n.Number, n.Token, "--tenant", "acme"), n.ID+" is confirmed\n"; said != want {
 		t.Errorf("confirm said %q, want %q", said, want)
 	}
 	documents[n.Number] = "confirmed"
 }
 
 // audit holds the list of a series to what became of its numbers.
-func (e elsewhere) audit(t *testing.T, documents map[string]string) {
+func (v verbs) audit(t *testing.T, documents map[string]string) {
 	t.Helper()
 	next := 1000
-	for line := range strings.Lines(e.run(t, "series", "audit", "invoices", "--tenant", "acme", "-o", "json")) {
+	for line := range strings.Lines(v.run(t, "series", "audit", "invoices", "--tenant", "acme", "-o", "json")) {
 		var n struct{ Number, State, Reason string }
 		if err := json.Unmarshal([]byte(line), &n); err != nil {
 			t.Fatal(err)

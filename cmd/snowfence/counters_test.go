@@ -15,7 +15,7 @@ func TestOneConfigCountsOnEveryKindOfStore(t *testing.T) {
 	for _, name := range []string{"file", "postgres", "redis"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, lossy := emptyStore(t, name, time.Second)
+			store, lossy := emptyStore(t, name, 200*time.Millisecond)
 			generators := map[string]string{"users": "segment", "invoices": "daily"}
 			if !lossy {
 				generators["tickets"] = "ticket"
@@ -28,16 +28,16 @@ func TestOneConfigCountsOnEveryKindOfStore(t *testing.T) {
 				config += "  receipts: {kind: series, settings: {prefix: R}}\n" // in the store's own database
 			}
 			file := written(t, config)
-			e, seen := elsewhere{[]string{"--config", file, "--store", store}}, once[string]{}
+			v, seen := verbs{"--config", file, "--store", store}, once[string]{}
 			for round := range 2 {
-				d := startDaemon(t, append(e.arguments, "--data", t.TempDir())...)
+				d := startDaemon(t, append(v, "--data", t.TempDir())...)
 				for generator := range generators {
-					e.mint(t, d, generator, seen)
+					v.mint(t, d, generator, seen)
 				}
 				if name == "postgres" {
 					var n struct{ ID, Number, Token string }
 					call(t, "POST", d.URL+"/v1/generators/receipts/reservations", &n)
-					if said := e.run(t, "series", "confirm", "receipts", n.Number, n.Token); said != fmt.Sprintf("R%d is confirmed\n", round+1) {
+					if said := v.run(t, "series", "confirm", "receipts", n.Number, n.Token); said != fmt.Sprintf("R%d is confirmed\n", round+1) {
 						t.Errorf("round %d: confirm said %q", round, said)
 					}
 				}

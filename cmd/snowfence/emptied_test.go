@@ -16,7 +16,7 @@ import (
 func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	t.Parallel()
 	address, db := database(t, "postgres")
-	file := configured(t, address+"?loss=1s", "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop}\n  other: {kind: uuid}\n")
+	file := configured(t, address+"?loss=200ms", "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop}\n  other: {kind: uuid}\n")
 	data := t.TempDir()
 	start := func(existing bool) *testkit.Daemon {
 		return startDaemon(t, "--config", file, "--data", data, fmt.Sprintf("--store-must-exist=%t", existing))

@@ -22,7 +22,7 @@ func TestWhatMustExistIsNeverMadeOnAnyEngine(t *testing.T) {
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url, _ := emptyStore(t, name, time.Second)
+			url, _ := emptyStore(t, name, 200*time.Millisecond)
 			file := configured(t, url, "  ids: {}\n  users: {kind: segment}\n  days: {kind: daily}\n")
 			for _, generator := range []string{"ids", "users", "days"} {
 				mustRefuse(t, file, generator, "see docs/restoring.md")
@@ -132,11 +132,9 @@ func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
 	file := configured(t, "file:"+folder, "  orders: {namespace: shop}\n  returns: {namespace: shop}\n  users: {namespace: people}\n  invoices: {kind: ticket, namespace: shop}\n")
 	verify := func(want int, flags ...string) string {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), append([]string{"namespace", "verify", "--config", file}, flags...)...); code != want {
-			t.Errorf("%q: exit code is %d, want %d: %s%s", flags, code, want, stdout, stderr)
-		}
-		return stdout.String() + stderr.String()
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, append([]string{"namespace", "verify", "--config", file}, flags...)...)
+		return stdout + stderr
 	}
 	for _, name := range []string{"orders", "users"} {
 		if _, said, code := mintExisting(t, file, name, false); code != exitOK {
@@ -194,10 +192,10 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	}
 	verify := func(at, data string, want int, says string) {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", "--data", data)
-		if code != want || !strings.Contains(stdout.String()+stderr.String(), says) {
-			t.Errorf("exit code %d, want %d and %q: %s%s", code, want, says, stdout, stderr)
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", "--data", data)
+		if !strings.Contains(stdout+stderr, says) {
+			t.Errorf("want %q: %s%s", says, stdout, stderr)
 		}
 	}
 	verify(folder, data, exitOK, "1 page of journals compared")

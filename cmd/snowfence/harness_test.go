@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -155,6 +156,40 @@ func ask(t testing.TB, method, url string, headers ...string) response {
 		t.Fatal(err)
 	}
 	return answer
+}
+
+// verbs are the arguments that verbs and the daemon have in common.
+type verbs []string
+
+// run runs a verb, and returns what it printed.
+func (v verbs) run(t *testing.T, verb ...string) string {
+	t.Helper()
+	p, _, _ := inTest(t)
+	out, _ := p.must(t, exitOK, append(verb, v...)...)
+	return out
+}
+
+// mint mints three ids by HTTP, and two by next.
+func (v verbs) mint(t *testing.T, d *testkit.Daemon, generator string, seen once[string]) (texts []string) {
+	t.Helper()
+	testkit.Eventually(t, func(ctx context.Context) (err error) {
+		texts, err = testkit.MintTexts(ctx, http.DefaultClient, d.URL, generator, 3)
+		return err
+	})
+	texts = append(texts, strings.Fields(v.run(t, "next", "-g", generator, "-n", "2"))...)
+	for _, text := range texts {
+		seen.take(t, generator, generator+" "+text)
+	}
+	return texts
+}
+
+// call makes a request, and reads the JSON of its answer.
+func call(t *testing.T, method, url string, into any) {
+	t.Helper()
+	answer := ask(t, method, url)
+	if err := json.Unmarshal([]byte(answer.body), into); err != nil || answer.status != http.StatusOK {
+		t.Fatalf("%s %s: %d %s (%v)", method, url, answer.status, answer.body, err)
+	}
 }
 
 // once is what callers got: nothing may come twice.

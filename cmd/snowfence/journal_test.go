@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-var awayFor = flag.Duration("journal.away", 10*time.Second, "how long the store is away in the test of the journal")
+var awayFor = flag.Duration("journal.away", 4*time.Second, "how long the store is away in the test of the journal")
 
 // With a window of an hour ids flow on while the store is away, through
 // kill -9 and restarts, by the journal; and no id comes twice.

@@ -46,17 +46,15 @@ type answer struct {
 	} `json:"forecasts"`
 }
 
-// merged runs merge-check and reads its answer.
-func merged(t *testing.T, p program, stdout, stderr *strings.Builder, want int, args ...string) answer {
+// merged runs merge-check and reads its answer, which must show no password.
+func merged(t *testing.T, p program, want int, args ...string) (d answer) {
 	t.Helper()
-	stdout.Reset()
-	stderr.Reset()
-	if code := p.run(t.Context(), append(append([]string{"merge-check"}, args...), "-o", "json")...); code != want {
-		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-	}
-	var d answer
-	if err := json.Unmarshal([]byte(stdout.String()), &d); err != nil {
+	stdout, stderr := p.must(t, want, append(append([]string{"merge-check"}, args...), "-o", "json")...)
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(stdout+stderr, testkit.SQLPassword) {
+		t.Errorf("a password is shown: %s%s", stdout, stderr)
 	}
 	return d
 }
@@ -89,10 +87,8 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 	store := "file:" + filepath.Join(t.TempDir(), "ids")
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for minutes, want := range map[int64]int{30: exitOK, 59: exitOK, 61: exitUnsafe} {
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes"); code != exitOK {
-			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-		}
+		p, _, _ := inTest(t)
+		p.must(t, exitOK, "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes")
 		l := snowfence.DefaultLayout()
 		id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(begun.Add(time.Duration(minutes) * time.Minute)), Worker: 3})
 		if err != nil {
@@ -100,7 +96,7 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 		}
 		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(atomic.Bool)}
 		p.clock, p.stdin = clock, clock
-		merged(t, p, stdout, stderr, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
+		merged(t, p, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
 	}
 }
 
@@ -112,39 +108,28 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			at, _ := emptyStore(t, name, 500*time.Millisecond)
-			p, stdout, stderr := inTest(t)
-			run := func(want int, args ...string) {
-				t.Helper()
-				stdout.Reset()
-				stderr.Reset()
-				if code := p.run(t.Context(), args...); code != want {
-					t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-				}
-			}
+			p, _, _ := inTest(t)
 			// Worker ids 0 to 7 of eu are fenced; of us, none is.
-			run(exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
-			run(exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
-			run(exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
+			p.must(t, exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			p.must(t, exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			p.must(t, exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
 			eu, us := "eu=namespace:"+at+"#eu", "us=namespace:"+at+"#us"
-			d := merged(t, p, stdout, stderr, exitUnsafe, eu, us)
+			d := merged(t, p, exitUnsafe, eu, us)
 			if d.Verdict != "possible" || d.Forecasts[0].Never || len(d.Sides[1].Issuers[0].Quarantined) != 1 {
 				t.Errorf("%+v", d)
 			}
 			// Worker number 9 of us is kept back, so one that only has 9 can't clash with it
 			// any more; what was before its floor may have.
-			d = merged(t, p, stdout, stderr, exitOK, us, "other=layout:twitter#9/since=2026-02-01")
+			d = merged(t, p, exitOK, us, "other=layout:twitter#9/since=2026-02-01")
 			if d.Verdict != "none" || !d.Forecasts[0].Never {
 				t.Errorf("%+v", d)
 			}
-			d = merged(t, p, stdout, stderr, exitUnsafe, us, "other=layout:twitter#9/since=2025-02-01")
+			d = merged(t, p, exitUnsafe, us, "other=layout:twitter#9/since=2025-02-01")
 			if d.Verdict != "possible" || d.Forecasts[0].FromNowOn != "" {
 				t.Errorf("%+v", d)
 			}
-			if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
-				t.Errorf("a password is shown: %s%s", stdout, stderr)
-			}
 			if name == "postgres" || name == "mysql" {
-				checkColumns(t, p, stdout, stderr, strings.TrimSuffix(at, "?durable=true"), eu)
+				checkColumns(t, p, strings.TrimSuffix(at, "?durable=true"), eu)
 			}
 		})
 	}
@@ -152,20 +137,17 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 
 // checkColumns compares two tables of a database, and holds one against a
 // namespace in the same.
-func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, namespace string) {
+func checkColumns(t *testing.T, p program, at, namespace string) {
 	t.Helper()
 	execute(t, at, "CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
 		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)")
-	d := merged(t, p, stdout, stderr, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
+	d := merged(t, p, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
 	if d.Data.Clashing != 1 || d.Data.First[0].ID != "3" || d.Sides[1].IDs != 2 {
 		t.Errorf("%+v", d)
 	}
 	// The large one is of 2078, of a worker id that was never claimed.
 	if len(d.Strays) != 2 || !d.Strays[0].Own || d.Strays[0].Open != 1 || d.Strays[0].Workers[0].First != "9000000000000000000" || d.Strays[0].Advice == "" {
 		t.Errorf("%+v", d.Strays)
-	}
-	if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
-		t.Errorf("a password is shown: %s%s", stdout, stderr)
 	}
 }
 

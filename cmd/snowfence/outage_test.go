@@ -15,7 +15,7 @@ import (
 // again, is shown in virtual time: see package fence.
 func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 	t.Parallel()
-	config := written(t, "generators:\n  default:\n    window: 3s\n    policy:\n      max-wait: 2ms\n")
+	config := written(t, "generators:\n  default:\n    window: 2s\n    policy:\n      max-wait: 2ms\n")
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,6 +51,17 @@ func (p program) run(ctx context.Context, args ...string) int {
 	return p.finish(root.ExecuteContext(ctx))
 }
 
+// must is run with an exit code that is wanted. It returns what was printed.
+func (p program) must(t testing.TB, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	out, said := &strings.Builder{}, &strings.Builder{}
+	p.stdout, p.stderr = out, said
+	if code := p.run(t.Context(), args...); code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, said)
+	}
+	return out.String(), said.String()
+}
+
 func TestErrorsEndInTheirExitCode(t *testing.T) {
 	wrap := func(err error) error { return fmt.Errorf("some verb: %w", err) }
 	for _, x := range []struct {

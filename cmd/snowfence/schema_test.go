@@ -16,11 +16,9 @@ func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 	file := configured(t, strings.Replace(admin, testkit.SQLUser, "schemaless", 1), "  orders: {}\n  invoices: {kind: series}\n  leaf: {kind: leaf-segment}\n")
 	verb := func(want int, args ...string) string {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), append(args, "--config", file)...); code != want {
-			t.Errorf("%s: exit code %d, want %d: %s", args, code, want, stderr)
-		}
-		return stdout.String() + stderr.String()
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, append(args, "--config", file)...)
+		return stdout + stderr
 	}
 	for _, args := range [][]string{
 		{"series", "reserve", "invoices"}, {"series", "confirm", "invoices", "1", "TOKEN"}, {"next", "-g", "orders"},

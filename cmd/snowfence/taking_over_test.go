@@ -21,16 +21,12 @@ func TestPageOfTakingOverWorksAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, stdout, stderr := inTest(t)
+	p, _, _ := inTest(t)
 	p.environ = append(p.environ, "HOME="+filepath.Join(t.TempDir(), "home"))
 	run := func(line string) string {
 		t.Helper()
-		stdout.Reset()
-		stderr.Reset()
-		if code := p.run(t.Context(), strings.Fields(line)[1:]...); code != exitOK {
-			t.Fatalf("%s: exit code %d: %s%s", line, code, stdout, stderr)
-		}
-		return stdout.String()
+		stdout, _ := p.must(t, exitOK, strings.Fields(line)[1:]...)
+		return stdout
 	}
 	next := func() snowfence.Parts {
 		t.Helper()

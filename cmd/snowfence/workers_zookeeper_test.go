@@ -60,16 +60,17 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		}
 	}
 
-	p, stdout, stderr := inTest(t)
+	p, _, _ := inTest(t)
 	store := "file:" + filepath.Join(t.TempDir(), "store")
 	run := func(want int, args ...string) string {
 		t.Helper()
-		stdout.Reset()
-		stderr.Reset()
-		if code := p.run(t.Context(), args...); code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
-		return stdout.String() + stderr.String()
+		stdout, stderr := p.must(t, want, args...)
+		return stdout + stderr
+	}
+	applied := func(args ...string) []line {
+		t.Helper()
+		stdout, _ := p.must(t, exitOK, append(args, "--yes")...)
+		return lines(t, stdout)
 	}
 	take := []string{"workers", "import", "leaf", "--zookeeper", server.Addr(), "--name", "orders", "--namespace", "orders", "--store", store, "--watch", "300ms", "-o", "json"}
 
@@ -104,11 +105,11 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		t.Errorf("ahead: %s", said)
 	}
 	take = append(take, "--ahead", "1h")
-	plan := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	plan := applied(take...)
 	if len(plan) != 3 || plan[0].Action != "create" || plan[1].Action != "create" || !plan[2].Applied {
 		t.Errorf("plan %+v", plan)
 	}
-	again := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	again := applied(take...)
 	if len(again) != 3 || again[0].Action != "keep" || again[1].Action != "keep" {
 		t.Errorf("again %+v", again)
 	}
@@ -120,8 +121,8 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		t.Errorf("at once: %s", said)
 	}
 	p.clock = later{snowfence.SystemClock(), 20 * time.Minute}
-	run(exitOK, next...)
-	for text := range strings.Lines(stdout.String()) {
+	stdout, _ := p.must(t, exitOK, next...)
+	for text := range strings.Lines(stdout) {
 		id, err := snowfence.Parse(strings.TrimSpace(text))
 		if err != nil {
 			t.Fatal(err)
