@@ -99,7 +99,7 @@ func newChaos(t *testing.T, name string) *chaos {
 		s.use(engine, chaosLoss)
 		c.subjects = append(c.subjects, s)
 		c.running.Go(func() { c.keep(ctx, s) })
-		c.running.Go(func() { s.mint(ctx) })
+		c.running.Go(func() { s.mint(ctx, 3000, 20*time.Millisecond) })
 		for _, generator := range slices.AppendSeq([]string{"users", "invoices", "tickets"}, maps.Keys(c.wides)) {
 			if generator != "tickets" || !engine.Lossy {
 				c.running.Go(func() { c.count(ctx, s, generator) })

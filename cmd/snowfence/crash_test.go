@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -27,32 +28,43 @@ var (
 // moments, one of them with its clock an hour further back each time.
 func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	t.Parallel()
-	const processes, batch = 4, 10_000
-	data, ids := t.TempDir(), make([][]snowfence.ID, processes)
-	quota := max(10_000, *crashIDs/processes / *crashRounds + 1)
-	var group sync.WaitGroup
+	const processes = 4
+	data := t.TempDir()
+	var subjects [processes]*subject
+	quota := int64(max(10_000, *crashIDs/processes / *crashRounds + 1))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group, callers sync.WaitGroup
 	for p := range processes {
+		s := newSubject(t, p, "--data", data)
+		callers.Go(func() { s.mint(ctx, 10_000, 0) })
 		group.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(p), 1))
-			s := newSubject(t, p, "--data", data)
+			random := rand.New(rand.NewPCG(uint64(p), 1))
 			for round := range *crashRounds {
 				if p == processes-1 {
 					s.setClock(-time.Duration(round) * time.Hour)
 				}
+				want := s.minted.Load() + quota
 				d := s.start()
-				d.WaitReady()
-				started := len(ids[p])
-				err := mintUntilKilled(t, d, r, quota, batch, &ids[p])
-				if made := len(ids[p]) - started; made < quota {
-					t.Errorf("process %d, round %d: %d ids, want %d: %v\n%s", p, round, made, quota, err, d.Log())
+				if !s.await(want, testkit.Hang) {
+					t.Errorf("process %d, round %d: %d ids, want %d:\n%s", p, round, s.minted.Load(), want, s.log())
 					return
 				}
+				pause(ctx, between(random, 0, 100*time.Millisecond))
+				d.Kill()
 			}
 		})
+		subjects[p] = s
 	}
 	group.Wait()
+	stop()
+	callers.Wait()
 	if t.Failed() {
 		return
+	}
+	ids := make([][]snowfence.ID, processes)
+	for p, s := range subjects {
+		ids[p] = s.ids
 	}
 	files := writeIDs(t, ids)
 	for p, list := range ids {
@@ -76,33 +88,6 @@ func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	} else {
 		t.Log("planted:", strings.TrimSpace(out))
 	}
-}
-
-// mintUntilKilled takes ids from a daemon, kills it at a random moment once
-// there are enough, and returns the error that ended the last request.
-func mintUntilKilled(t *testing.T, d *testkit.Daemon, r *rand.Rand, quota, batch int, ids *[]snowfence.ID) error {
-	client := testkit.Client()
-	defer client.CloseIdleConnections()
-	enough := make(chan struct{})
-	killed := make(chan struct{})
-	moment := time.Duration(r.Int64N(int64(100 * time.Millisecond)))
-	go func() {
-		defer close(killed)
-		<-enough
-		time.AfterFunc(moment, d.Kill)
-		d.WaitEnded()
-	}()
-	var err error
-	for made, open := 0, true; err == nil; {
-		before := len(*ids)
-		*ids, err = testkit.Mint(t.Context(), client, d.URL, "default", 1+r.IntN(batch), *ids)
-		if made += len(*ids) - before; open && (made >= quota || err != nil) {
-			close(enough)
-			open = false
-		}
-	}
-	<-killed
-	return err
 }
 
 // writeIDs writes a file for each list and returns their paths.

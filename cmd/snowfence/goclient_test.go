@@ -21,27 +21,15 @@ import (
 
 var clientIDs = flag.Int("client.ids", 40_000, "ids that the test of clients whose servers are killed collects at the least, for each way to get them")
 
-// pair is two daemons that share a store. Each keeps its RESP address when it is started again.
-type pair struct {
-	t         *testing.T
-	arguments []string
-	addresses [2]string
-	daemons   [2]*testkit.Daemon
-}
-
-// newPair starts no daemon yet. The arguments are for both.
-func newPair(t *testing.T, arguments ...string) *pair {
+// newPair returns two daemons of one store, which are not started yet, and their RESP addresses. The arguments are for both.
+func newPair(t *testing.T, arguments ...string) (p [2]*subject, addresses []string) {
 	t.Helper()
-	p := &pair{t: t, arguments: append(arguments, "--data", t.TempDir())}
-	for i := range p.addresses {
-		p.addresses[i] = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	arguments = append(arguments, "--data", t.TempDir())
+	for i := range p {
+		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t)))
+		p[i] = newSubject(t, i, append(slices.Clip(arguments), "--resp", addresses[i])...)
 	}
-	return p
-}
-
-func (p *pair) start(i int) {
-	p.t.Helper()
-	p.daemons[i] = startDaemon(p.t, append(slices.Clip(p.arguments), "--resp", p.addresses[i])...)
+	return p, addresses
 }
 
 // Eight goroutines share a client. While they get ids, the server in use is killed, and started again
@@ -49,10 +37,9 @@ func (p *pair) start(i int) {
 func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 	t.Parallel()
 	const goroutines, kills = 8, 3
-	p := newPair(t)
-	for i := range p.daemons {
-		p.start(i)
-		p.daemons[i].WaitReady()
+	p, addresses := newPair(t)
+	for _, s := range p {
+		s.start().WaitReady()
 	}
 	quota := int64(*clientIDs / (kills + 1)) // of ids after each kill
 	for _, way := range []struct {
@@ -65,7 +52,7 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 		{"prefetch", client.Config{Prefetch: 10_000}, 1},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			way.config.Servers = p.addresses[:]
+			way.config.Servers = addresses
 			c := newClient(t, way.config)
 			ids := make([][]snowfence.ID, goroutines)
 			var longest [goroutines]time.Duration
@@ -76,11 +63,10 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 				if kill > 0 {
 					left.Store(math.MaxInt64)
 					group.Go(func() {
-						victim := (kill - 1) % len(p.daemons)
-						p.daemons[victim].Kill()
+						victim := p[(kill-1)%len(p)]
+						victim.current().Kill()
 						left.Store(quota)
-						p.start(victim)
-						p.daemons[victim].WaitReady()
+						victim.start().WaitReady()
 					})
 				}
 				for g := range goroutines {
@@ -162,15 +148,14 @@ func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 // one stands by.
 func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
-	p.start(0)
-	p.daemons[0].WaitReady()
-	p.start(1)
+	p, addresses := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
+	p[0].start().WaitReady()
+	p[1].start()
 	var total atomic.Int64
 	var over atomic.Bool
 	ended := make(chan time.Duration)
 	go func() {
-		cfg := client.Config{Servers: p.addresses[:], Strict: true, MaxWait: time.Minute}
+		cfg := client.Config{Servers: addresses, Strict: true, MaxWait: time.Minute}
 		ended <- inOrder(t, cfg, &total, func() bool { return !over.Load() })
 	}()
 	defer func() {
@@ -186,10 +171,10 @@ func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 			return nil
 		})
 	}
-	for i := range p.daemons {
+	for _, s := range p {
 		more()
-		p.daemons[i].Kill()
-		p.start(i)
+		s.current().Kill()
+		s.start()
 	}
 	more()
 }

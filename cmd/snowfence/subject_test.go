@@ -90,20 +90,23 @@ func (s *subject) setClock(offset time.Duration) {
 	}
 }
 
-// mint takes ids from whatever daemon the subject is at the moment.
-func (s *subject) mint(ctx context.Context) {
+// mint takes ids from whatever daemon the subject is at the moment: at most so many by a request, with a pause after each.
+func (s *subject) mint(ctx context.Context, most int, pace time.Duration) {
 	random := rand.New(rand.NewPCG(uint64(s.number), 2))
 	client := testkit.Client()
 	client.Timeout = 5 * time.Second
 	defer client.CloseIdleConnections()
 	for ctx.Err() == nil {
+		rest := 20 * time.Millisecond
 		if d := s.current(); d != nil && d.URL != "" {
 			had := len(s.ids)
-			// An error says that there are fewer ids, which is what faults do.
-			s.ids, _ = testkit.Mint(ctx, client, d.URL, "default", 1+random.IntN(3000), s.ids)
+			var err error // it says that there are fewer ids, which is what faults do
+			if s.ids, err = testkit.Mint(ctx, client, d.URL, "default", 1+random.IntN(most), s.ids); err == nil {
+				rest = pace
+			}
 			s.minted.Add(int64(len(s.ids) - had))
 		}
-		pause(ctx, 20*time.Millisecond)
+		pause(ctx, rest)
 	}
 }
 
