@@ -122,7 +122,6 @@ func TestClientsConverse(t *testing.T) {
 	open := clientDaemon(t, nil, fixed("thrift"))
 	secure, authority := guardedDaemon(t, true)
 	folder, ids, rows := clientFolder(t), once[string]{}, map[string]string{}
-	nodeModules(t, folder)
 	for _, c := range conversations() {
 		if !c.secure && !*allClients {
 			continue

@@ -4,6 +4,7 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,25 +82,34 @@ func takeIDs(t *testing.T, had once[string], text string) int {
 	return len(ids)
 }
 
-// clientFolder is a new folder with the scripts of testdata/clients.
+// clientFolder is a new folder with the scripts of testdata/clients, and the libraries of Node.js.
 func clientFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("testdata/clients")); err != nil {
+	libraries, err := nodeLibraries()
+	if err = errors.Join(err, os.CopyFS(folder, os.DirFS("testdata/clients")), os.Symlink(libraries, filepath.Join(folder, "node_modules"))); err != nil {
 		t.Fatal(err)
 	}
 	return folder
 }
 
-// nodeModules installs the libraries of Node.js there, as package-lock.json says.
-func nodeModules(t *testing.T, folder string) {
-	t.Helper()
-	install := exec.CommandContext(t.Context(), "npm", "ci")
+// nodeLibraries installs the libraries of Node.js as package-lock.json says, once for all tests, and returns their folder.
+var nodeLibraries = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "snowfence-node")
+	if err != nil {
+		return "", err
+	}
+	lifetime.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.CopyFS(folder, os.DirFS("testdata/clients")); err != nil {
+		return "", err
+	}
+	install := exec.Command("npm", "ci")
 	install.Dir = folder
 	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
+		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
-}
+	return filepath.Join(folder, "node_modules"), nil
+})
 
 // way is how a snippet is run.
 type way struct {
@@ -149,7 +160,6 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 	d, page := clientDaemon(t, nil), pageText(t, "clients.md")
 	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis")), "7602", portOf(d.Address("grpc")), "7609", portOf(d.Address("thrift"))}
 	libraries, ids := clientFolder(t), once[string]{}
-	nodeModules(t, libraries)
 	left := ways()
 	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n(.*?)\n```[a-z]+\n(.*?)\n```\n").FindAllStringSubmatch(page, -1)
 	if blocks := strings.Count(page, "\n```")/2 - 1; blocks != len(sections) { // one is the configuration

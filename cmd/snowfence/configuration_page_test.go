@@ -11,11 +11,10 @@ import (
 )
 
 // writePage is given by "make pages".
-var writePage = flag.Bool("configuration.write", false, "write docs/configuration.md")
+var writePage = flag.Bool("configuration.write", false, "write the tables of docs/configuration.md")
 
-// pageOf is docs/configuration.md as it must be: its text with other tables.
-func pageOf(t *testing.T) string {
-	t.Helper()
+// TestPageOfTheConfigurationIsUpToDate compares the tables of docs/configuration.md.
+func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 	c, err := config.Load(config.Sources{Environ: []string{"HOME=/home/me"}})
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +60,5 @@ func pageOf(t *testing.T) string {
 		}
 		fmt.Fprintf(table, "| `%s` | %s | %s | %s |\n", path, value, from, strings.ReplaceAll(key.About, "|", "\\|"))
 	}
-	return withTables(t, "configuration.md", head, rows[0].String(), rows[1].String())
-}
-
-func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
-	testkit.Page(t, "../../docs/configuration.md", pageOf(t), *writePage)
+	testkit.Page(t, "../../docs/configuration.md", withTables(t, "configuration.md", head, rows[0].String(), rows[1].String()), *writePage)
 }
