@@ -31,9 +31,9 @@ const more = `
 // elsewhereOnly are the kinds that count in a database or in Redis.
 var elsewhereOnly = []string{"series", "leaf-segment", "tinyid", "tickets64", "redis-dated"}
 
-// company writes the configuration of docs/kinds.md, with more, and returns its file.
-func company(t *testing.T) string {
-	t.Helper()
+// The configuration needs no server but the daemon: its store is a folder.
+func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
+	t.Parallel()
 	config := block(t, "kinds.md", "yaml\n")
 	folder := t.TempDir()
 	keys, numberKeys := filepath.Join(folder, "order.keys"), filepath.Join(folder, "number.keys")
@@ -42,13 +42,7 @@ func company(t *testing.T) string {
 	for name, text := range map[string]string{keys: "a " + strings.Repeat("0f1e", 16) + "\n", numberKeys: "a " + strings.Repeat("1e2d", 16) + "\n", file: config} {
 		write(t, name, text)
 	}
-	return file
-}
-
-// The configuration needs no server but the daemon: its store is a folder.
-func TestOneConfigNamesAllIDsOfACompany(t *testing.T) {
-	t.Parallel()
-	v := verbs{"--config", company(t)}
+	v := verbs{"--config", file}
 	seen := once[string]{}
 	for round := range 2 { // with a kill in between
 		d := startDaemon(t, append(v, "--data", t.TempDir())...)

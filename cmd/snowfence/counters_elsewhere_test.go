@@ -27,16 +27,10 @@ func newElsewhere(t *testing.T) verbs {
 		execute(t, at, append(more, tickets)...)
 		return at
 	}
-	pg, _ := database(t, "postgres",
-		"CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, update_time timestamp)",
-		"INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)")
+	pg, _ := database(t, "postgres", leafTables, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)")
 	stores := map[string]string{
-		"pg": pg + "?durable=true",
-		"a": server("1",
-			`CREATE TABLE tiny_id_info (id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, biz_type varchar(63) NOT NULL UNIQUE, begin_id bigint NOT NULL DEFAULT 0,
-			max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0,
-			create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', version bigint NOT NULL DEFAULT 0)`,
-			"INSERT INTO tiny_id_info (biz_type, step) VALUES ('users', 100)"),
+		"pg":    pg + "?durable=true",
+		"a":     server("1", tinyTables, "INSERT INTO tiny_id_info (biz_type, step) VALUES ('users', 100)"),
 		"b":     server("2"),
 		"cache": "redis://" + testkit.Redis(t).Addr() + "?loss=200ms",
 		"marks": "file:" + t.TempDir(),

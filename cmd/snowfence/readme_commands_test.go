@@ -4,7 +4,6 @@ package main
 
 import (
 	"compress/gzip"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -109,16 +108,7 @@ func readmeDatabases(t *testing.T, server *testkit.Server) {
 		{"shop", "CREATE TABLE orders AS SELECT generate_series(1, 1000)::bigint AS id"},
 		{"shop", "ALTER TABLE orders OWNER TO me"},
 	} {
-		db, err := sql.Open("pgx", testkit.SQLURL("postgres", server.Addr(), x[0])+"?sslmode=disable")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.ExecContext(t.Context(), x[1]); err != nil {
-			t.Fatalf("%s: %v", x[1], err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, testkit.SQLURL("postgres", server.Addr(), x[0]), x[1])
 	}
 }
 
