@@ -46,7 +46,7 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 	set("1")
 	var lease, numbers trouble
 	for lease.Trouble == "" || numbers.Trouble == "" {
-		_, _ = testkit.Mint(t.Context(), client, d.URL, "segments", 20, nil) // until it reserves ahead
+		_, _ = testkit.Mint(t.Context(), client, d.URL, "segments", 1, nil) // until it reserves ahead
 		var ready bool
 		if lease, numbers, ready = said(); !ready {
 			t.Fatalf("it is not ready any more, and said no word of its trouble:\n%s", d.Log())
