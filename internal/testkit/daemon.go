@@ -24,8 +24,8 @@ type Daemon struct {
 	t       testing.TB
 	command *exec.Cmd
 	again   func() *Daemon // nil of one that Follow started
-	ready   chan struct{} // closed when it serves
-	ended   chan struct{} // closed when it has ended
+	ready   chan struct{}  // closed when it serves
+	ended   chan struct{}  // closed when it has ended
 
 	mu        sync.Mutex
 	lines     []string          // of its standard error
