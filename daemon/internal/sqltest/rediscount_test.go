@@ -200,6 +200,12 @@ func TestDateWhoseKeyMayHaveExpiredIsRefused(t *testing.T) {
 			t.Errorf("%d days ago: its key was begun", days)
 		}
 	}
+	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
+	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	_, err := tickets.Next(t.Context())
+	if date := new(counter.DateError); !errors.As(err, &date) || !errors.As(tickets.Status().LastError, &date) {
+		t.Errorf("the call says %v, the status %v", err, tickets.Status().LastError)
+	}
 }
 
 func TestDateIsThatOfItsZone(t *testing.T) {
