@@ -34,19 +34,13 @@ func main() {
 	flag.DurationVar(&e.request, "request", 100*time.Microsecond, "the engine's time for a get or a swap")
 	flag.DurationVar(&e.entry, "entry", 2*time.Microsecond, "the engine's time for each register of a list")
 	crowdSize := flag.Int("processes", 1000, "processes that start at once")
-	only := flag.String("only", "starts,holders,million", "parts to run, separated by commas")
 	flag.Parse()
 	fmt.Printf("a model: %s on the way, %s a request, %s a register listed\n", e.way, e.request, e.entry)
-	parts := map[string]func() error{
-		"starts":  func() error { return starts(e, *crowdSize) },
-		"holders": func() error { return holders(e) },
-		"million": func() error { return million(e) },
-	}
-	for name := range strings.SplitSeq(*only, ",") {
-		part, ok := parts[name]
-		if !ok {
-			part = func() error { return fmt.Errorf("-only has %q: must be of starts, holders and million", name) }
-		}
+	for _, part := range []func() error{
+		func() error { return starts(e, *crowdSize) },
+		func() error { return holders(e) },
+		func() error { return million(e) },
+	} {
 		if err := part(); err != nil {
 			fmt.Fprintln(os.Stderr, "scale:", err)
 			os.Exit(1)

@@ -32,6 +32,7 @@ func (i interrupting) Write(b []byte) (int, error) {
 // TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain runs each verb of operators on a Redis
 // that can lose what it acknowledged.
 func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
+	t.Parallel()
 	const loss = 500 * time.Millisecond
 	at := testkit.StartEngine(t, "redis").URL("", loss)
 	s, err := openstore.Open(t.Context(), at)

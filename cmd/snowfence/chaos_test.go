@@ -10,8 +10,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -48,20 +46,20 @@ func chaosLayout() string {
 // engine fails over too, and loses what it acknowledged last. No number comes twice, tickets
 // increase, and when the faults end all daemons issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
+	t.Parallel()
 	names := chaosNames()
 	for name := range strings.SplitSeq(*chaosEngines, ",") {
 		if name != "" && !slices.Contains(names, name) {
 			t.Fatalf("-chaos.engines has %q: must be of %v", name, names)
 		}
 	}
-	binary := testkit.Build(t, programPath, "faultclock")
 	for _, name := range names {
 		if *chaosEngines != "" && !slices.Contains(strings.Split(*chaosEngines, ","), name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newChaos(t, binary, name)
+			c := newChaos(t, name)
 			c.run()
 			c.recover()
 			c.gather()
@@ -70,25 +68,9 @@ func TestChaosNeverRepeatsAnID(t *testing.T) {
 	}
 }
 
-// subject is one daemon, started again whenever it ends.
-type subject struct {
-	number int
-	offset string         // the file of its clock's offset
-	proxy  *testkit.Proxy // its way to the engine; nil when there is none
-
-	busy   sync.Mutex // held by the fault that is done to it
-	mu     sync.Mutex
-	daemon *testkit.Daemon
-	starts int
-
-	minted atomic.Int64 // ids, for those who wait for more
-	ids    []snowfence.ID
-}
-
 // chaos is one run on one engine.
 type chaos struct {
 	t        *testing.T
-	binary   string
 	engine   testkit.Engine
 	subjects []*subject
 	began    time.Time
@@ -106,27 +88,18 @@ type chaos struct {
 	running sync.WaitGroup
 }
 
-func newChaos(t *testing.T, binary, name string) *chaos {
+func newChaos(t *testing.T, name string) *chaos {
 	ctx, stop := context.WithCancel(t.Context())
 	engine, pair := chaosEngine(t, name)
-	c := &chaos{t: t, binary: binary, engine: engine, pair: pair, began: time.Now(), wides: newWides(t), counts: map[string]int{}, stop: stop}
+	c := &chaos{t: t, engine: engine, pair: pair, began: time.Now(), wides: newWides(t), counts: map[string]int{}, stop: stop}
 	t.Cleanup(func() { stop(); c.running.Wait() })
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "layout: %s\ngenerators:\n  default:\n    window: %s\n%s%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy), wideConfig()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := written(t, fmt.Sprintf("layout: %s\ngenerators:\n  default:\n    window: %s\n%s%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy), wideConfig()))
 	for number := range *chaosHosts {
-		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
-		s.setClock(t, 0)
-		address := ""
-		if engine.Server != nil {
-			s.proxy = testkit.NewProxy(t, engine.Server.Addr())
-			address = s.proxy.Addr()
-		}
-		arguments := []string{"--config", config, "--store", engine.URL(address, chaosLoss), "--data", t.TempDir()}
+		s := newSubject(t, number, "--config", config, "--data", t.TempDir())
+		s.use(engine, chaosLoss)
 		c.subjects = append(c.subjects, s)
-		c.running.Go(func() { c.keep(ctx, s, arguments) })
-		c.running.Go(func() { s.mint(ctx) })
+		c.running.Go(func() { c.keep(ctx, s) })
+		c.running.Go(func() { s.mint(ctx, 3000, 20*time.Millisecond) })
 		for _, generator := range slices.AppendSeq([]string{"users", "invoices", "tickets"}, maps.Keys(c.wides)) {
 			if generator != "tickets" || !engine.Lossy {
 				c.running.Go(func() { c.count(ctx, s, generator) })
@@ -142,13 +115,9 @@ func newChaos(t *testing.T, binary, name string) *chaos {
 }
 
 // keep starts a subject's daemon, and again each time it has ended.
-func (c *chaos) keep(ctx context.Context, s *subject, arguments []string) {
+func (c *chaos) keep(ctx context.Context, s *subject) {
 	for ctx.Err() == nil {
-		d := testkit.StartDaemon(c.t, c.binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + s.offset}, arguments...)
-		s.mu.Lock()
-		s.daemon = d
-		s.starts++
-		s.mu.Unlock()
+		d := s.start()
 		select {
 		case <-d.Ended():
 		case <-ctx.Done():
@@ -159,23 +128,6 @@ func (c *chaos) keep(ctx context.Context, s *subject, arguments []string) {
 			c.t.Errorf("subject %d crashed by itself:\n%s", s.number, log)
 		}
 		pause(ctx, 50*time.Millisecond)
-	}
-}
-
-// mint takes ids from whatever daemon the subject is at the moment.
-func (s *subject) mint(ctx context.Context) {
-	random := rand.New(rand.NewPCG(uint64(s.number), 2))
-	client := testkit.Client()
-	client.Timeout = 5 * time.Second
-	defer client.CloseIdleConnections()
-	for ctx.Err() == nil {
-		if d := s.current(); d != nil && d.URL != "" {
-			had := len(s.ids)
-			// An error says that there are fewer ids, which is what faults do.
-			s.ids, _ = testkit.Mint(ctx, client, d.URL, "default", 1+random.IntN(3000), s.ids)
-			s.minted.Add(int64(len(s.ids) - had))
-		}
-		pause(ctx, 20*time.Millisecond)
 	}
 }
 
@@ -255,9 +207,9 @@ func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
 	if back {
 		step = -step
 	}
-	s.setClock(c.t, step)
+	s.setClock(step)
 	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
-	s.setClock(c.t, 0)
+	s.setClock(0)
 }
 
 func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {
@@ -329,7 +281,7 @@ func (c *chaos) judge() {
 		c.t.Logf("%4d %s", c.counts[what], what)
 		faults += c.counts[what]
 	}
-	out, found := duplicates(c.t, writeIDs(c.t, lists))
+	out, found := duplicates(c.t, lists)
 	c.t.Logf("%s: %d faults in %s, seed %d: %s", c.engine.Name, faults, time.Since(c.began).Round(time.Second), *chaosSeed, strings.TrimSpace(out))
 	if found {
 		c.t.Error("duplicates")
@@ -337,51 +289,6 @@ func (c *chaos) judge() {
 	c.counters.judge(c)
 	c.judgeWides()
 	c.failovers.judge(c)
-}
-
-// current returns the subject's daemon, which may have ended.
-func (s *subject) current() *testkit.Daemon {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.daemon
-}
-
-func (s *subject) log() string {
-	lines := strings.Split(s.current().Log(), "\n")
-	return strings.Join(lines[max(0, len(lines)-40):], "\n")
-}
-
-// setClock sets the daemon's wall clock off. The file is replaced whole, so
-// that a daemon which starts never finds it empty.
-func (s *subject) setClock(t *testing.T, offset time.Duration) {
-	next := s.offset + ".next"
-	err := os.WriteFile(next, []byte(offset.String()), 0o600)
-	if err == nil {
-		err = os.Rename(next, s.offset)
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// await waits until the subject has issued that many ids.
-func (s *subject) await(total int64, limit time.Duration) bool {
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for s.minted.Load() < total {
-		select {
-		case <-look.C:
-		case <-late.C:
-			return false
-		}
-	}
-	return true
-}
-
-func between(random *rand.Rand, least, most time.Duration) time.Duration {
-	return least + time.Duration(random.Int64N(int64(most-least)))
 }
 
 func (c *chaos) pause(s *subject, random *rand.Rand) {

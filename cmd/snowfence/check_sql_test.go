@@ -3,8 +3,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,19 +12,12 @@ import (
 // TestSQLColumnIsCheckedWithFiles checks a column of a real server together with
 // a file.
 func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{"postgres", "mysql"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			address, db := testkit.SQL(t, scheme)
-			for _, s := range []string{"CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (11), (12), (13), (12)"} {
-				if _, err := db.ExecContext(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-			}
-			file := filepath.Join(t.TempDir(), "ids")
-			if err := os.WriteFile(file, []byte("13\n14\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			address, _ := database(t, scheme, "CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (11), (12), (13), (12)")
+			file := written(t, "13\n14\n")
 			p, stdout, stderr := inTest(t)
 			p.environ = append(p.environ, "SECRET="+testkit.SQLPassword)
 			database := strings.Replace(address, ":"+testkit.SQLPassword+"@", ":${SECRET}@", 1)
@@ -51,18 +42,13 @@ func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
 // TestSQLColumnsOfTwoTablesAreCheckedTogether names a column for each, and one by a
 // statement.
 func TestSQLColumnsOfTwoTablesAreCheckedTogether(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{"postgres", "mysql"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			address, db := testkit.SQL(t, scheme)
-			for _, s := range []string{
+			address, _ := database(t, scheme,
 				"CREATE TABLE orders_now (id BIGINT)", "INSERT INTO orders_now VALUES (21), (22)",
-				"CREATE TABLE orders_old (number VARCHAR(20), id BIGINT)", "INSERT INTO orders_old VALUES ('22', 1), ('0x17', 21)",
-			} {
-				if _, err := db.ExecContext(t.Context(), s); err != nil {
-					t.Fatal(err)
-				}
-			}
+				"CREATE TABLE orders_old (number VARCHAR(20), id BIGINT)", "INSERT INTO orders_old VALUES ('22', 1), ('0x17', 21)")
 			p, stdout, stderr := inTest(t)
 			p.stdin = strings.NewReader("name;order\na;23\n")
 			code := p.run(t.Context(), "check", "--column", "id", "--table", "orders_now", address, address+"#table=orders_old,column=number", "-#column=order,separator=;",

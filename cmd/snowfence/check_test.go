@@ -14,9 +14,7 @@ import (
 func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 	t.Chdir(t.TempDir())
 	name := "red\x1b[31m"
-	if err := os.WriteFile(name, []byte("7\n7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, name, "7\n7\n")
 	for _, x := range []struct {
 		args []string
 		want int

@@ -87,8 +87,14 @@ func conversations() []conversation {
 	}
 }
 
-// pipelined is how many commands a client of Redis sends before it reads the first reply.
-const pipelined = 200_000
+// pipelined is how many commands a client of Redis sends before it reads the first reply: with all clients more than
+// fit into the buffers of a connection.
+func pipelined() int {
+	if *allClients {
+		return 200_000
+	}
+	return 20_000
+}
 
 // asks returns the arguments of a program, and what it must say: so many ids, and such texts.
 func (c conversation) asks(address, scheme, ca string, n int) (arguments []string, ids map[string]int, texts map[string]string) {
@@ -113,17 +119,16 @@ func TestClientsConverse(t *testing.T) {
 	t.Parallel()
 	fixed := func(front string) string { return "--" + front + "=127.0.0.1:" + strconv.Itoa(testkit.FreePort(t)) }
 	plain, _ := guardedDaemon(t, false, fixed("resp"), fixed("grpc"))
-	open, _ := clientDaemon(t, nil, fixed("thrift"))
+	open := clientDaemon(t, nil, fixed("thrift"))
 	secure, authority := guardedDaemon(t, true)
-	folder, ids, rows := clientFolder(t), issued{}, map[string]string{}
-	nodeModules(t, folder)
+	folder, ids, rows := clientFolder(t), once[string]{}, map[string]string{}
 	for _, c := range conversations() {
 		if !c.secure && !*allClients {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
 			row := fmt.Sprintf("| %s | %s |", c.name, majorMinor(t, clientOutput(t, folder, c.version)))
-			d, n := &plain, pipelined
+			d, n := &plain, pipelined()
 			switch c.front {
 			case "thrift":
 				d, n = &open, 1000
@@ -147,12 +152,17 @@ func TestClientsConverse(t *testing.T) {
 		})
 	}
 	if len(rows) == len(conversations()) && !t.Failed() {
-		pageHasClients(t, rows)
+		table := ""
+		for _, c := range conversations() {
+			table += rows[c.name]
+		}
+		const head = "| client | version | after the daemon was killed | set |\n|---|---|---|---|\n"
+		testkit.Page(t, "../../docs/clients.md", withTables(t, "clients.md", head, table), *writeClients)
 	}
 }
 
 // hold has a conversation, and reports whether a call failed after the cut.
-func (c conversation) hold(t *testing.T, folder string, all issued, address, ca string, n int, cut func()) (broken bool) {
+func (c conversation) hold(t *testing.T, folder string, all once[string], address, ca string, n int, cut func()) (broken bool) {
 	t.Helper()
 	scheme := c.front
 	if ca != "" {
@@ -169,7 +179,7 @@ func (c conversation) hold(t *testing.T, folder string, all issued, address, ca 
 		}
 	}
 	for what, n := range ids {
-		if got := all.take(t, said[what]); got != n {
+		if got := takeIDs(t, all, said[what]); got != n {
 			t.Errorf("%s: %s has %d ids, want %d", scheme, what, got, n)
 		}
 	}
@@ -212,29 +222,6 @@ func majorMinor(t *testing.T, version string) string {
 		t.Fatalf("%q is no version", version)
 	}
 	return numbers[1]
-}
-
-// pageHasClients checks that the page has the rows, or writes them.
-func pageHasClients(t *testing.T, rows map[string]string) {
-	t.Helper()
-	const (
-		file = "../../docs/clients.md"
-		head = "| client | version | after the daemon was killed | set |\n|---|---|---|---|\n"
-	)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), head)
-	if !found {
-		t.Fatalf("docs/clients.md must have the table that begins with %q", head)
-	}
-	_, after, _ := strings.Cut(rest, "\n\n")
-	table := head
-	for _, c := range conversations() {
-		table += rows[c.name]
-	}
-	testkit.Page(t, file, before+table+"\n"+after, *writeClients)
 }
 
 // converse runs a client. It returns what the client prints, by the word before the colon.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,27 +30,14 @@ const (
 	clientWorker = 1023
 )
 
-// clientDaemon serves the generators of docs/clients.md, and returns the page.
-func clientDaemon(t *testing.T, environ []string, arguments ...string) (d *testkit.Daemon, page string) {
+// clientDaemon serves the generators of docs/clients.md.
+func clientDaemon(t *testing.T, environ []string, arguments ...string) *testkit.Daemon {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/clients.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page = string(text)
-	_, rest, _ := strings.Cut(page, "\n```yaml\n")
-	config, _, found := strings.Cut(rest, "\n```\n")
-	if !found {
-		t.Fatal("docs/clients.md has no configuration")
-	}
-	file := filepath.Join(t.TempDir(), "ids.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	environ = append(environ, "SNOWFENCE_GENERATORS_ORDERS_LAYOUT="+clientLayout, fmt.Sprint("SNOWFENCE_GENERATORS_ORDERS_WORKER=", clientWorker))
-	d = testkit.StartDaemon(t, testkit.Build(t, programPath, ""), environ, append(arguments, "--config", file, "--data", t.TempDir())...)
+	file := written(t, block(t, "clients.md", "yaml\n"))
+	d := testkit.StartDaemon(t, executable(t, ""), environ, append(arguments, "--config", file, "--data", t.TempDir())...)
 	d.WaitReady()
-	return d, page
+	return d
 }
 
 const clientToken = "Correct-horse-battery"
@@ -56,24 +45,17 @@ const clientToken = "Correct-horse-battery"
 // guardedDaemon is a clientDaemon that asks for clientToken, over TLS or not.
 func guardedDaemon(t *testing.T, secure bool, arguments ...string) (*testkit.Daemon, *testkit.Authority) {
 	t.Helper()
-	tokens := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(tokens, []byte(clientToken), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	tokens := written(t, clientToken)
 	environ := []string{"SNOWFENCE_TOKEN_FILE=" + tokens}
 	authority := testkit.NewAuthority(t)
 	if secure {
 		certificate, key := authority.Issue(t, "snowfence", "127.0.0.1")
 		environ = append(environ, "SNOWFENCE_TLS_CERTIFICATE="+certificate, "SNOWFENCE_TLS_KEY="+key)
 	}
-	d, _ := clientDaemon(t, environ, append(arguments, "--thrift=")...) // Thrift has no tokens
-	return d, authority
+	return clientDaemon(t, environ, append(arguments, "--thrift=")...), authority // Thrift has no tokens
 }
 
-// issued holds the ids that clients got.
-type issued map[snowfence.ID]bool
-
-// exact reports whether an id is as it was issued.
+// exact reports whether an id is as it was issued, and of now.
 func exact(digits string) bool {
 	layout, err := snowfence.ParseLayout(clientLayout)
 	if err != nil {
@@ -84,62 +66,55 @@ func exact(digits string) bool {
 		return false
 	}
 	parts, err := layout.Decompose(id)
-	return err == nil && parts.Worker == clientWorker
+	return err == nil && parts.Worker == clientWorker && time.Since(layout.TimeOf(parts.Tick)).Abs() < 10*time.Minute
 }
 
-// take returns how many ids a text has. It fails the test if one is not of the daemon, not of now,
-// or was taken before.
-func (i issued) take(t *testing.T, text string) (n int) {
+// takeIDs returns how many ids a text has. It fails the test if one is not exact, or comes twice.
+func takeIDs(t *testing.T, had once[string], text string) int {
 	t.Helper()
-	layout, err := snowfence.ParseLayout(clientLayout)
-	if err != nil {
-		t.Fatal(err)
+	ids := regexp.MustCompile(`\d{16,}`).FindAllString(text, -1)
+	for _, digits := range ids {
+		if !exact(digits) {
+			t.Fatalf("%s is not as it was issued, or old", digits)
+		}
+		had.take(t, "a client", digits)
 	}
-	for _, digits := range regexp.MustCompile(`\d{16,}`).FindAllString(text, -1) {
-		id, err := snowfence.Parse(digits)
-		if err != nil {
-			t.Fatalf("%s: %v", digits, err)
-		}
-		parts, err := layout.Decompose(id)
-		if err != nil || parts.Worker != clientWorker {
-			t.Fatalf("%s is not as it was issued: %+v, %v", digits, parts, err)
-		}
-		if age := time.Since(layout.TimeOf(parts.Tick)); age.Abs() > 10*time.Minute {
-			t.Fatalf("%s is %v old", digits, age)
-		}
-		if i[id] {
-			t.Fatalf("%s comes twice", digits)
-		}
-		i[id] = true
-		n++
-	}
-	return n
+	return len(ids)
 }
 
-// clientFolder is a new folder with the scripts of testdata/clients.
+// clientFolder is a new folder with the scripts of testdata/clients, and the libraries of Node.js.
 func clientFolder(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS("testdata/clients")); err != nil {
+	libraries, err := nodeLibraries()
+	if err = errors.Join(err, os.CopyFS(folder, os.DirFS("testdata/clients")), os.Symlink(libraries, filepath.Join(folder, "node_modules"))); err != nil {
 		t.Fatal(err)
 	}
 	return folder
 }
 
-// nodeModules installs the libraries of Node.js there, as package-lock.json says.
-func nodeModules(t *testing.T, folder string) {
-	t.Helper()
-	install := exec.CommandContext(t.Context(), "npm", "ci")
+// nodeLibraries installs the libraries of Node.js as package-lock.json says, once for all tests, and returns their folder.
+var nodeLibraries = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "snowfence-node")
+	if err != nil {
+		return "", err
+	}
+	lifetime.Cleanup(func() { _ = os.RemoveAll(folder) })
+	if err := os.CopyFS(folder, os.DirFS("testdata/clients")); err != nil {
+		return "", err
+	}
+	install := exec.Command("npm", "ci")
 	install.Dir = folder
 	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
+		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
-}
+	return filepath.Join(folder, "node_modules"), nil
+})
 
 // way is how a snippet is run.
 type way struct {
 	file    string // that it is written to
-	program string // what stands around SNIPPET; empty means that the snippet is the whole program
+	program string // what stands around SNIPPET, a file of testdata/clients/around; empty means that the snippet is the whole program
 	run     string // a command of the shell; SNOWFENCE is the program's folder
 }
 
@@ -153,18 +128,18 @@ const goRun = `go run -C "$SNOWFENCE" "$PWD/ids.go"`
 func ways() map[string]way {
 	return map[string]way{
 		"curl":                                  {"ids.sh", "", "sh -e ids.sh"},
-		"Java":                                  {"Ids.java", javaProgram, "java Ids.java"},
+		"Java":                                  {"Ids.java", "Ids.java", "java Ids.java"},
 		"redis-cli":                             {"ids.sh", "", "sh -e ids.sh"},
-		"Go: package client":                    {"ids.go", goProgram("id", "snowfence.example/snowfence/client"), goRun},
+		"Go: package client":                    {"ids.go", "client.go.txt", goRun},
 		"grpcurl":                               {"ids.sh", "", `PATH="$SNOWFENCE/../../.bin:$PATH" sh -e ids.sh`},
-		"Go: grpc-go":                           {"ids.go", goProgram("ids", "google.golang.org/grpc", "google.golang.org/grpc/credentials/insecure", "snowfence.example/snowfence/api/snowfencev1"), goRun},
-		"Go: go-redis":                          {"ids.go", goProgram("id", "github.com/redis/go-redis/v9"), goRun},
+		"Go: grpc-go":                           {"ids.go", "grpc.go.txt", goRun},
+		"Go: go-redis":                          {"ids.go", "redis.go.txt", goRun},
 		"Python: redis-py":                      {"ids.py", "", python + "ids.py"},
 		"Node.js: ioredis":                      {"ids.js", "", "node ids.js"},
 		"Node.js: node-redis":                   {"ids.js", "", "node ids.js"},
 		"Node.js: node-redis 3":                 {"ids.js", "", `sed 's/"redis"/"redis3"/' ids.js >ids3.js && node ids3.js`},
 		"Node.js: tedis":                        {"ids.js", "", "node ids.js"},
-		"Node.js: grpc-js":                      {"ids.js", grpcProgram, `cp "$SNOWFENCE/../../api/snowfencev1/snowfence.proto" . && node ids.js`},
+		"Node.js: grpc-js":                      {"ids.js", "grpc.js", `cp "$SNOWFENCE/../../api/snowfencev1/snowfence.proto" . && node ids.js`},
 		"Node.js: the paths of Leaf and tinyid": {"ids.js", "", "node ids.js"},
 		"Lua: redis-lua":                        {"ids.lua", "", "lua5.1 ids.lua"},
 		"Ruby: redis":                           {"ids.rb", "", "ruby ids.rb"},
@@ -173,97 +148,18 @@ func ways() map[string]way {
 		"PHP: Predis":                           {"ids.php", "", "php ids.php"},
 		"Leaf":                                  {"ids.sh", "", "sh -e ids.sh"},
 		"tinyid":                                {"ids.sh", "", "sh -e ids.sh"},
-		"Twitter's Snowflake: Python":           {"ids.py", thriftProgram, `thrift --gen py "$SNOWFENCE/../../api/snowflake.thrift" && ` + python + "ids.py"},
-		"C: hiredis":                            {"ids.c", hiredisProgram, "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
+		"Twitter's Snowflake: Python":           {"ids.py", "thrift.py", `thrift --gen py "$SNOWFENCE/../../api/snowflake.thrift" && ` + python + "ids.py"},
+		"C: hiredis":                            {"ids.c", "hiredis.c", "gcc -Wall -Werror ids.c -lhiredis -o ids && ./ids"},
 	}
 }
-
-const javaProgram = `
-import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
-import java.net.http.HttpResponse.BodyHandlers;
-
-class Ids {
-    public static void main(String[] arguments) throws Exception {
-SNIPPET
-    }
-}
-`
-
-// goProgram is around a snippet of Go that sets a variable, which it prints, by some packages.
-func goProgram(variable string, packages ...string) string {
-	return `package main
-
-import (
-	"context"
-	"fmt"
-	"log"
-
-	"` + strings.Join(packages, "\"\n\t\"") + `"
-)
-
-func main() {
-	if err := run(context.Background()); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(ctx context.Context) error {
-SNIPPET
-	if err != nil {
-		return err
-	}
-	fmt.Println(` + variable + `)
-	return nil
-}
-`
-}
-
-const grpcProgram = `
-import { credentials, loadPackageDefinition } from "@grpc/grpc-js"
-import { loadSync } from "@grpc/proto-loader"
-
-SNIPPET
-`
-
-const thriftProgram = `
-import sys
-
-from thrift.protocol import TBinaryProtocol
-from thrift.transport import TSocket, TTransport
-
-sys.path.insert(0, "gen-py")
-from snowflake import Snowflake
-
-SNIPPET
-`
-
-const hiredisProgram = `
-#include <err.h>
-#include <stdio.h>
-#include <hiredis/hiredis.h>
-
-int main(void)
-{
-SNIPPET
-}
-`
 
 // TestSnippetsOfThePageOfClientsPrintFreshIDs runs each block below a heading of the third level. A
 // heading that nothing here can run fails, so that the page has no snippet without a test.
 func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 	t.Parallel()
-	d, page := clientDaemon(t, nil)
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, page := clientDaemon(t, nil), pageText(t, "clients.md")
 	ports := []string{"7600", portOf(d.Address("http")), "7601", portOf(d.Address("redis")), "7602", portOf(d.Address("grpc")), "7609", portOf(d.Address("thrift"))}
-	libraries, ids := clientFolder(t), issued{}
-	nodeModules(t, libraries)
+	libraries, ids := clientFolder(t), once[string]{}
 	left := ways()
 	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n(.*?)\n```[a-z]+\n(.*?)\n```\n").FindAllStringSubmatch(page, -1)
 	if blocks := strings.Count(page, "\n```")/2 - 1; blocks != len(sections) { // one is the configuration
@@ -283,21 +179,22 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 			}
 			program := snippet
 			if w.program != "" {
-				program = strings.Replace(w.program, "SNIPPET", snippet, 1)
+				around, err := os.ReadFile(filepath.Join("testdata/clients/around", w.program))
+				if err != nil {
+					t.Fatal(err)
+				}
+				program = strings.Replace(string(around), "SNIPPET", snippet, 1)
 			}
 			program = strings.NewReplacer(ports...).Replace(program)
-			if err := os.WriteFile(filepath.Join(libraries, w.file), []byte(program), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			command := exec.CommandContext(t.Context(), "sh", "-c", w.run)
-			command.Dir, command.Env = libraries, append(os.Environ(), "SNOWFENCE="+here)
+			write(t, filepath.Join(libraries, w.file), program)
+			command := clientCommand(t, libraries, w.run)
 			var stderr strings.Builder
 			command.Stderr = &stderr
 			out, err := command.Output()
 			if err != nil {
 				t.Fatalf("%v\n%s%s\nmake clients installs what it needs", err, out, &stderr)
 			}
-			if ids.take(t, string(out)) == 0 {
+			if takeIDs(t, ids, string(out)) == 0 {
 				t.Errorf("it prints no id: %s", out)
 			}
 		})
@@ -313,7 +210,7 @@ func portOf(address string) string { return address[strings.LastIndexByte(addres
 func TestClientsShowATokenOverTLS(t *testing.T) {
 	t.Parallel()
 	d, authority := guardedDaemon(t, true)
-	ids := issued{}
+	ids := once[string]{}
 	for what, run := range map[string]string{
 		"curl":      `curl -fsS --cacert "$CA" -X POST -H "Authorization: Bearer $TOKEN" https://` + d.Address("https") + `/v1/generators/orders/ids`,
 		"grpcurl":   `"$BIN"/grpcurl -cacert "$CA" -H "Authorization: Bearer $TOKEN" -d '{"generator": "orders"}' ` + d.Address("grpcs") + ` snowfence.v1.Ids/Next`,
@@ -321,25 +218,17 @@ func TestClientsShowATokenOverTLS(t *testing.T) {
 	} {
 		command := exec.CommandContext(t.Context(), "sh", "-c", run)
 		command.Env = append(os.Environ(), "BIN=../../.bin", "CA="+authority.File, "TOKEN="+clientToken)
-		if out, err := command.CombinedOutput(); err != nil || ids.take(t, string(out)) != 1 {
+		if out, err := command.CombinedOutput(); err != nil || takeIDs(t, ids, string(out)) != 1 {
 			t.Errorf("%s: %v: %s", what, err, out)
 		}
 	}
 	others := redis.NewClient(&redis.Options{Addr: d.Address("rediss"), Password: clientToken, TLSConfig: &tls.Config{RootCAs: authority.Pool()}})
 	defer func() { _ = others.Close() }()
-	if id, err := others.Incr(t.Context(), "orders").Result(); err != nil || ids.take(t, strconv.FormatInt(id, 10)) != 1 {
+	if id, err := others.Incr(t.Context(), "orders").Result(); err != nil || takeIDs(t, ids, strconv.FormatInt(id, 10)) != 1 {
 		t.Errorf("go-redis: %d, %v", id, err)
 	}
-	own, err := client.New(client.Config{
-		Servers: []string{d.Address("rediss")}, Generator: "orders", Token: clientToken, TLS: &tls.Config{RootCAs: authority.Pool()},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if id, err := own.Next(t.Context()); err != nil || ids.take(t, id.String()) != 1 {
+	own := newClient(t, client.Config{Servers: []string{d.Address("rediss")}, Generator: "orders", Token: clientToken, TLS: &tls.Config{RootCAs: authority.Pool()}})
+	if id, err := own.Next(t.Context()); err != nil || takeIDs(t, ids, id.String()) != 1 {
 		t.Errorf("package client: %d, %v", id, err)
-	}
-	if err := own.Close(t.Context()); err != nil {
-		t.Error(err)
 	}
 }

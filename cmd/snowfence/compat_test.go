@@ -4,12 +4,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,9 +24,11 @@ const tinyTables = `CREATE TABLE tiny_id_info (id bigint unsigned NOT NULL AUTO_
 // waits until it is ready.
 func startCompatible(t *testing.T, more string, arguments ...string) *testkit.Daemon {
 	t.Helper()
+	leaf, _ := database(t, "postgres", leafTables, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)")
+	tiny, _ := database(t, "mysql", tinyTables, "INSERT INTO tiny_id_info (biz_type, step, delta, remainder) VALUES ('users', 100, 2, 1)")
 	config := more + "layout: leaf\nstores:\n"
-	config += fmt.Sprintf("  leaf: %q\n", database(t, "postgres", testkit.Postgres(t), leafTables, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)"))
-	config += fmt.Sprintf("  tiny: %q\n", database(t, "mysql", testkit.MariaDB(t), tinyTables, "INSERT INTO tiny_id_info (biz_type, step, delta, remainder) VALUES ('users', 100, 2, 1)"))
+	config += fmt.Sprintf("  leaf: %q\n", leaf)
+	config += fmt.Sprintf("  tiny: %q\n", tiny)
 	config += `generators:
   ids: {}
   session: {kind: uuid}
@@ -38,41 +36,14 @@ func startCompatible(t *testing.T, more string, arguments ...string) *testkit.Da
   users: {kind: tinyid, store: tiny}
   numbers: {kind: segment, settings: {start: 5, increment: 3, step: 100}}
 `
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--config", file, "--data", t.TempDir()}, arguments...)...)
+	file := written(t, config)
+	d := testkit.StartDaemon(t, executable(t, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--config", file, "--data", t.TempDir()}, arguments...)...)
 	d.WaitReady()
 	return d
 }
 
-// response is the status, content type and body of an answer.
-type response struct {
-	status     int
-	kind, body string
-}
-
-// ask makes a request.
-func ask(t *testing.T, method, url string) response {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = got.Body.Close() }()
-	body, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response{got.StatusCode, got.Header.Get("Content-Type"), string(body)}
-}
-
 func TestLeafsCallersGetWhatLeafAnswers(t *testing.T) {
+	t.Parallel()
 	d := startCompatible(t, "")
 	const plain, json = "text/plain;charset=UTF-8", "application/json;charset=UTF-8"
 	failed := func(id int, path string) string {
@@ -103,16 +74,17 @@ func TestLeafsCallersGetWhatLeafAnswers(t *testing.T) {
 		{"POST", "/db", 405, "application/problem+json", ``},
 	} {
 		got := ask(t, test.method, d.URL+test.path)
-		if got.status != test.status || got.kind != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
+		if got.status != test.status || got.header.Get("Content-Type") != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
 			t.Errorf("%s %s: %+v, want %d, %s, %s", test.method, test.path, got, test.status, test.kind, test.body)
 		}
 	}
-	if got := fetchText(t, d.URL+"/metrics"); !strings.Contains(got, `snowfence_front_problems_total{front="http",problem="unknown-generator"} 6`) {
+	if got := ask(t, http.MethodGet, d.URL+"/metrics").body; !strings.Contains(got, `snowfence_front_problems_total{front="http",problem="unknown-generator"} 6`) {
 		t.Errorf("the counters are\n%s", got)
 	}
 }
 
 func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
+	t.Parallel()
 	d := startCompatible(t, "")
 	const plain, json = "text/plain;charset=UTF-8", "application/json;charset=UTF-8"
 	for _, test := range []struct{ path, kind, body string }{
@@ -130,8 +102,8 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 		{"nextSegmentIdSimple?bizType=ids", plain, `^$`},
 	} {
 		got := ask(t, http.MethodGet, d.URL+"/tinyid/id/"+test.path)
-		if got.status != http.StatusOK || got.kind != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
-			t.Errorf("%s: %d, %s, %.300q, want %s, %s", test.path, got.status, got.kind, got.body, test.kind, test.body)
+		if got.status != http.StatusOK || got.header.Get("Content-Type") != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
+			t.Errorf("%s: %d, %s, %.300q, want %s, %s", test.path, got.status, got.header.Get("Content-Type"), got.body, test.kind, test.body)
 		}
 	}
 }
@@ -139,8 +111,9 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 // TestSegmentsOfTinyidsClientsHaveNoNumberTwice counts in segments as tinyid's own client does, beside
 // callers that get single numbers. In the middle the daemon is killed.
 func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
+	t.Parallel()
 	d := startCompatible(t, "", "--http", "127.0.0.1:"+strconv.Itoa(testkit.FreePort(t)))
-	all := map[string][]int64{}
+	had := map[string]once[int64]{"users": {}, "orders": {}, "numbers": {}}
 	for range 2 {
 		for name, want := range map[string]tinySegment{
 			"users": {delta: 2, remainder: 1, count: 50}, "orders": {delta: 1, count: 100}, "numbers": {delta: 3, remainder: 2, count: 100},
@@ -154,7 +127,7 @@ func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
 				if len(numbers) != want.count {
 					t.Errorf("%s: segment %+v has %d numbers, want %d", name, got, len(numbers), want.count)
 				}
-				all[name] = append(all[name], numbers...)
+				had[name].take(t, name, numbers...)
 				for range 40 {
 					var id int64
 					if _, err := fmt.Sscan(ask(t, http.MethodGet, d.URL+"/tinyid/id/nextIdSimple?bizType="+name).body, &id); err != nil {
@@ -163,18 +136,12 @@ func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
 					if id%want.delta != want.remainder {
 						t.Fatalf("%s: %d does not leave the remainder", name, id)
 					}
-					all[name] = append(all[name], id)
+					had[name].take(t, name, id)
 				}
 			}
 		}
 		d.Kill()
 		d = d.Again()
-	}
-	for name, list := range all {
-		slices.Sort(list)
-		if n := len(slices.Compact(slices.Clone(list))); n != len(list) {
-			t.Errorf("%s: %d of %d numbers came twice", name, len(list)-n, len(list))
-		}
 	}
 }
 
@@ -189,28 +156,18 @@ type tinySegment struct {
 // read when the status is 200, and split at commas.
 func tinyClient(t *testing.T, url, name string) (s tinySegment) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/tinyid/id/nextSegmentIdSimple?token=0f673adf80504e2eaa552f5d791b644c&bizType="+name, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("User-Agent", "Java/1.8.0_392")
-	r.Header.Set("Accept", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %d %s, %v", name, answer.StatusCode, body, err)
+	answer := ask(t, http.MethodPost, url+"/tinyid/id/nextSegmentIdSimple?token=0f673adf80504e2eaa552f5d791b644c&bizType="+name,
+		"Content-Type", "application/x-www-form-urlencoded", "User-Agent", "Java/1.8.0_392", "Accept", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
+	if answer.status != http.StatusOK {
+		t.Fatalf("%s: %+v", name, answer)
 	}
 	fields := []*int64{&s.current, &s.loading, &s.most, &s.delta, &s.remainder}
-	parts := strings.Split(string(body), ",")
+	parts := strings.Split(answer.body, ",")
 	if len(parts) != len(fields) {
-		t.Fatalf("%s: the answer is %q", name, body)
+		t.Fatalf("%s: the answer is %q", name, answer.body)
 	}
 	for i, part := range parts {
+		var err error
 		if *fields[i], err = strconv.ParseInt(part, 10, 64); err != nil {
 			t.Fatal(err)
 		}
@@ -234,10 +191,8 @@ func countIn(s tinySegment) (numbers []int64) {
 }
 
 func TestTokenOfTinyidsCallersIsOneOfOurs(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(file, []byte("Correct-horse-battery"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	file := written(t, "Correct-horse-battery")
 	d := startCompatible(t, "token-file: "+file+"\n", "--thrift", "")
 	const refused = `{"data":null,"code":5,"message":"token is error"}`
 	for path, want := range map[string]string{
@@ -252,7 +207,7 @@ func TestTokenOfTinyidsCallersIsOneOfOurs(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
-	if got := ask(t, http.MethodGet, d.URL+"/api/segment/get/orders"); got.status != http.StatusUnauthorized || got.kind != "application/problem+json" {
+	if got := ask(t, http.MethodGet, d.URL+"/api/segment/get/orders"); got.status != http.StatusUnauthorized || got.header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("Leaf's path without a token: %+v", got)
 	}
 }

@@ -7,64 +7,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// elsewhere is a configuration of every kind that counts in databases and Redis, beside two that
+// newElsewhere is a configuration of every kind that counts in databases and Redis, beside two that
 // count on registers, with the servers that it names.
-type elsewhere struct {
-	binary    string
-	arguments []string // of every verb
-	data      string
-	client    *http.Client
-}
-
-// database runs statements in a new database server, and returns its URL.
-func database(t *testing.T, scheme string, s *testkit.Server, statements ...string) string {
-	t.Helper()
-	at := scheme + "://" + url.UserPassword(testkit.SQLUser, testkit.SQLPassword).String() + "@" + s.Addr() + "/" + testkit.SQLDatabase
-	db, err := openstore.OpenDatabase(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() //nolint:errcheck // only the statements matter
-	for _, statement := range statements {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-	return at
-}
-
-func newElsewhere(t *testing.T) elsewhere {
+func newElsewhere(t *testing.T) verbs {
 	t.Helper()
 	const tickets = "CREATE TABLE Tickets64 (id bigint unsigned NOT NULL auto_increment, stub char(1) NOT NULL default '', PRIMARY KEY (id), UNIQUE KEY stub (stub))"
 	server := func(number string, more ...string) string {
 		s := testkit.MariaDB(t, "--auto-increment-increment=2", "--auto-increment-offset="+number)
-		return database(t, "mysql", s, append(more, tickets)...)
+		at := testkit.SQLURL("mysql", s.Addr(), testkit.SQLDatabase)
+		execute(t, at, append(more, tickets)...)
+		return at
 	}
+	pg, _ := database(t, "postgres", leafTables, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)")
 	stores := map[string]string{
-		"pg": database(t, "postgres", testkit.Postgres(t),
-			"CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, update_time timestamp)",
-			"INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)") + "?durable=true",
-		"a": server("1",
-			`CREATE TABLE tiny_id_info (id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, biz_type varchar(63) NOT NULL UNIQUE, begin_id bigint NOT NULL DEFAULT 0,
-			max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0,
-			create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', version bigint NOT NULL DEFAULT 0)`,
-			"INSERT INTO tiny_id_info (biz_type, step) VALUES ('users', 100)"),
+		"pg":    pg + "?durable=true",
+		"a":     server("1", tinyTables, "INSERT INTO tiny_id_info (biz_type, step) VALUES ('users', 100)"),
 		"b":     server("2"),
-		"cache": "redis://" + testkit.Redis(t).Addr() + "?loss=1s",
+		"cache": "redis://" + testkit.Redis(t).Addr() + "?loss=200ms",
 		"marks": "file:" + t.TempDir(),
 	}
 	config := "stores:\n"
@@ -80,78 +48,26 @@ func newElsewhere(t *testing.T) elsewhere {
   receipts: {kind: redis-dated, store: cache, settings: {length: "8", zone: Asia/Shanghai}}
   invoices: {kind: series, store: pg, settings: {prefix: INV-, first: "1000"}}
 `
-	e := elsewhere{binary: testkit.Build(t, programPath, ""), data: t.TempDir(), client: testkit.Client()}
-	t.Cleanup(e.client.CloseIdleConnections)
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e.arguments = []string{"--config", file, "--data", e.data}
-	return e
-}
-
-// run runs a verb and returns what it printed.
-func (e elsewhere) run(t *testing.T, verb ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), e.binary, append(verb, e.arguments...)...).Output()
-	if err != nil {
-		stderr := ""
-		if failed := new(exec.ExitError); errors.As(err, &failed) {
-			stderr = string(failed.Stderr)
-		}
-		t.Fatalf("%v: %v\n%s", verb, err, stderr)
-	}
-	return string(out)
-}
-
-// call makes a request and reads its JSON.
-func (e elsewhere) call(t *testing.T, method, address string, into any) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := e.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close() //nolint:errcheck // it is read to its end
-	body, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode == http.StatusOK {
-		err = json.Unmarshal(body, into)
-	}
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %d %s (%v)", method, address, response.StatusCode, body, err)
-	}
+	return verbs{"--config", written(t, config), "--data", t.TempDir()}
 }
 
 // TestOneConfigCountsInOtherSystemsTables mints from the tables and keys of other systems by HTTP
 // and by next, and reserves numbers of a series in both ways. It kills the daemon and begins again.
 func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
-	e := newElsewhere(t)
-	seen := map[string]bool{}
+	t.Parallel()
+	v := newElsewhere(t)
+	seen := once[string]{}
 	documents := map[string]string{} // what became of each number of the series
 	for range 2 {
-		d := testkit.StartDaemon(t, e.binary, nil, e.arguments...)
+		d := startDaemon(t, v...)
 		for _, generator := range []string{"ids", "tickets", "orders", "members", "photos", "receipts"} {
-			var texts []string
-			testkit.Eventually(t, func(ctx context.Context) (err error) {
-				texts, err = testkit.MintTexts(ctx, e.client, d.URL, generator, 3)
-				return err
-			})
-			for _, text := range append(texts, strings.Fields(e.run(t, "next", "-g", generator, "-n", "2"))...) {
-				if key := generator + " " + text; seen[key] {
-					t.Errorf("%s came twice", key)
-				} else {
-					seen[key] = true
-				}
-			}
+			v.mint(t, d, generator, seen)
 		}
-		e.reserve(t, d.URL, documents)
+		v.reserve(t, d.URL, documents)
 		var standing struct {
 			Generators []struct{ Ready bool }
 		}
-		e.call(t, "GET", d.URL+"/readyz", &standing)
+		call(t, "GET", d.URL+"/readyz", &standing)
 		if len(standing.Generators) != 7 {
 			t.Errorf("%d generators are ready, want 7", len(standing.Generators))
 		}
@@ -160,18 +76,18 @@ func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 	if want := 2 * 6 * 5; len(seen) != want {
 		t.Errorf("%d numbers, want %d", len(seen), want)
 	}
-	e.audit(t, documents)
+	v.audit(t, documents)
 }
 
 // reserve reserves four numbers: one is confirmed, one voided, one left, by HTTP; one confirmed by
 // the command line.
-func (e elsewhere) reserve(t *testing.T, at string, documents map[string]string) {
+func (v verbs) reserve(t *testing.T, at string, documents map[string]string) {
 	t.Helper()
 	type number struct{ Number, ID, State, Token string }
 	series := at + "/v1/generators/invoices/reservations"
 	for _, end := range []string{"confirm", "void", ""} {
 		var n number
-		e.call(t, "POST", series+"?tenant=acme&timeout=1h", &n)
+		call(t, "POST", series+"?tenant=acme&timeout=1h", &n)
 		if _, twice := documents[n.Number]; twice || n.ID != "INV-"+n.Number {
 			t.Errorf("number %s, %s, came twice or has another prefix", n.Number, n.ID)
 		}
@@ -184,24 +100,24 @@ func (e elsewhere) reserve(t *testing.T, at string, documents map[string]string)
 			query += "&reason=" + url.QueryEscape("spoilt: ärgerlich")
 		}
 		var ended number
-		e.call(t, "POST", series+"/"+n.Number+"/"+end+query, &ended)
+		call(t, "POST", series+"/"+n.Number+"/"+end+query, &ended)
 		documents[n.Number] = ended.State
 	}
 	var n number
-	if err := json.Unmarshal([]byte(e.run(t, "series", "reserve", "invoices", "--tenant", "acme", "-o", "json")), &n); err != nil {
+	if err := json.Unmarshal([]byte(v.run(t, "series", "reserve", "invoices", "--tenant", "acme", "-o", "json")), &n); err != nil {
 		t.Fatal(err)
 	}
-	if said, want := e.run(t, "series", "confirm", "invoices", n.Number, n.Token, "--tenant", "acme"), n.ID+" is confirmed\n"; said != want {
+	if said, want := v.run(t, "series", "confirm", "invoices", n.Number, n.Token, "--tenant", "acme"), n.ID+" is confirmed\n"; said != want {
 		t.Errorf("confirm said %q, want %q", said, want)
 	}
 	documents[n.Number] = "confirmed"
 }
 
 // audit holds the list of a series to what became of its numbers.
-func (e elsewhere) audit(t *testing.T, documents map[string]string) {
+func (v verbs) audit(t *testing.T, documents map[string]string) {
 	t.Helper()
 	next := 1000
-	for line := range strings.Lines(e.run(t, "series", "audit", "invoices", "--tenant", "acme", "-o", "json")) {
+	for line := range strings.Lines(v.run(t, "series", "audit", "invoices", "--tenant", "acme", "-o", "json")) {
 		var n struct{ Number, State, Reason string }
 		if err := json.Unmarshal([]byte(line), &n); err != nil {
 			t.Fatal(err)
@@ -219,23 +135,15 @@ func (e elsewhere) audit(t *testing.T, documents map[string]string) {
 // TestLockedSeriesStopsNoOtherTenant holds the row of one tenant: who wants it gets an answer in
 // time, and other tenants get numbers.
 func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
-	at := database(t, "postgres", testkit.Postgres(t))
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
+	t.Parallel()
+	at, db := database(t, "postgres")
 	config := fmt.Sprintf("store: %q\ngenerators:\n  invoices: {kind: series, settings: {max-wait: 2s}}\n", at)
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", file, "--data", t.TempDir())
-	client := testkit.Client()
-	defer client.CloseIdleConnections()
-	e := elsewhere{client: client}
+	file := written(t, config)
+	d := startDaemon(t, "--config", file, "--data", t.TempDir())
 	reservations := d.URL + "/v1/generators/invoices/reservations"
 	post := func(tenant string) (status int, err error) {
-		response, err := client.Post(reservations+"?tenant="+tenant, "", nil)
-		if err != nil {
-			return 0, err
-		}
-		return response.StatusCode, response.Body.Close()
+		answer, err := askBy(t.Context(), http.DefaultClient, http.MethodPost, reservations+"?tenant="+tenant)
+		return answer.status, err
 	}
 	reserves := func(tenant string) {
 		t.Helper()
@@ -249,11 +157,6 @@ func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
 	}
 	reserves("acme")
 
-	db, err := openstore.OpenDatabase(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() //nolint:errcheck // only the lock matters
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +172,7 @@ func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
 		}()
 	}
 	var n struct{ Number string }
-	e.call(t, "POST", reservations+"?tenant=beta", &n)
+	call(t, "POST", reservations+"?tenant=beta", &n)
 	if n.Number != "1" {
 		t.Errorf("the other tenant got number %s, want 1", n.Number)
 	}

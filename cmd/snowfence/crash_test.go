@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -23,53 +24,55 @@ var (
 	crashIDs    = flag.Int("crash.ids", 1_000_000, "ids that the crash test collects at the least, of all its processes together")
 )
 
-const programPath = "snowfence.example/snowfence/cmd/snowfence"
-
 // Four processes on one file store are killed and started again at random
 // moments, one of them with its clock an hour further back each time.
 func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	t.Parallel()
-	const processes, batch = 4, 10_000
-	binary := testkit.Build(t, programPath, "faultclock")
-	data, ids := t.TempDir(), make([][]snowfence.ID, processes)
-	quota := max(10_000, *crashIDs/processes / *crashRounds + 1)
-	var group sync.WaitGroup
+	const processes = 4
+	data := t.TempDir()
+	var subjects [processes]*subject
+	quota := int64(max(10_000, *crashIDs/processes / *crashRounds + 1))
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var group, callers sync.WaitGroup
 	for p := range processes {
+		s := newSubject(t, p, "--data", data)
+		callers.Go(func() { s.mint(ctx, 10_000, 0) })
 		group.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(p), 1))
-			offset := filepath.Join(t.TempDir(), "offset")
+			random := rand.New(rand.NewPCG(uint64(p), 1))
 			for round := range *crashRounds {
-				back := time.Duration(0)
 				if p == processes-1 {
-					back = -time.Duration(round) * time.Hour
+					s.setClock(-time.Duration(round) * time.Hour)
 				}
-				if err := os.WriteFile(offset, []byte(back.String()), 0o600); err != nil {
-					t.Error(err)
+				want := s.minted.Load() + quota
+				d := s.start()
+				if !s.await(want, testkit.Hang) {
+					t.Errorf("process %d, round %d: %d ids, want %d:\n%s", p, round, s.minted.Load(), want, s.log())
 					return
 				}
-				d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}, "--data", data)
-				d.WaitReady()
-				started := len(ids[p])
-				err := mintUntilKilled(t, d, r, quota, batch, &ids[p])
-				if made := len(ids[p]) - started; made < quota {
-					t.Errorf("process %d, round %d: %d ids, want %d: %v\n%s", p, round, made, quota, err, d.Log())
-					return
-				}
+				pause(ctx, between(random, 0, 100*time.Millisecond))
+				d.Kill()
 			}
 		})
+		subjects[p] = s
 	}
 	group.Wait()
+	stop()
+	callers.Wait()
 	if t.Failed() {
 		return
 	}
-	files := writeIDs(t, ids)
+	ids := make([][]snowfence.ID, processes)
+	for p, s := range subjects {
+		ids[p] = s.ids
+	}
 	for p, list := range ids {
 		t.Logf("process %d: %d ids in %d rounds", p, len(list), *crashRounds)
 		if len(list) < *crashIDs/processes {
 			t.Errorf("process %d made only %d ids", p, len(list))
 		}
 	}
-	if out, found := duplicates(t, files); found {
+	if out, found := duplicates(t, ids); found {
 		t.Errorf("duplicates:\n%s", out)
 	} else {
 		t.Log(strings.TrimSpace(out))
@@ -78,7 +81,7 @@ func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	// planted among those of the last.
 	planted := ids[0][len(ids[0])/2]
 	ids[3] = append(ids[3], planted)
-	out, found := duplicates(t, writeIDs(t, ids))
+	out, found := duplicates(t, ids)
 	if !found || !strings.HasPrefix(out, planted.String()+":") || !strings.Contains(out, ", 1 duplicates") {
 		t.Errorf("the planted id %s is not what is found:\n%s", planted, out)
 	} else {
@@ -86,38 +89,11 @@ func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	}
 }
 
-// mintUntilKilled takes ids from a daemon, kills it at a random moment once
-// there are enough, and returns the error that ended the last request.
-func mintUntilKilled(t *testing.T, d *testkit.Daemon, r *rand.Rand, quota, batch int, ids *[]snowfence.ID) error {
-	client := testkit.Client()
-	defer client.CloseIdleConnections()
-	enough := make(chan struct{})
-	killed := make(chan struct{})
-	moment := time.Duration(r.Int64N(int64(100 * time.Millisecond)))
-	go func() {
-		defer close(killed)
-		<-enough
-		time.AfterFunc(moment, d.Kill)
-		d.WaitEnded()
-	}()
-	var err error
-	for made, open := 0, true; err == nil; {
-		before := len(*ids)
-		*ids, err = testkit.Mint(t.Context(), client, d.URL, "default", 1+r.IntN(batch), *ids)
-		if made += len(*ids) - before; open && (made >= quota || err != nil) {
-			close(enough)
-			open = false
-		}
-	}
-	<-killed
-	return err
-}
-
-// writeIDs writes a file for each list and returns their paths.
-func writeIDs(t *testing.T, lists [][]snowfence.ID) []string {
+// duplicates runs the program of that name on a file for each list, and reports what it says.
+func duplicates(t *testing.T, lists [][]snowfence.ID) (out string, found bool) {
 	t.Helper()
-	var files []string
 	dir := t.TempDir()
+	var files []string
 	for i, ids := range lists {
 		content := make([]byte, 0, 8*len(ids))
 		for _, id := range ids {
@@ -128,20 +104,11 @@ func writeIDs(t *testing.T, lists [][]snowfence.ID) []string {
 			t.Fatal(err)
 		}
 	}
-	return files
-}
-
-// duplicates runs the program of that name and reports what it says.
-func duplicates(t *testing.T, files []string) (out string, found bool) {
-	t.Helper()
 	program := testkit.Build(t, "snowfence.example/snowfence/internal/testkit/duplicates", "")
 	content, err := exec.Command(program, files...).CombinedOutput()
 	var ended *exec.ExitError
-	if errors.As(err, &ended) && ended.ExitCode() == 1 {
-		return string(content), true
-	}
-	if err != nil {
+	if err != nil && (!errors.As(err, &ended) || ended.ExitCode() != 1) {
 		t.Fatalf("%v\n%s", err, content)
 	}
-	return string(content), false
+	return string(content), err != nil
 }

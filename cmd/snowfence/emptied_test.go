@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,23 +15,17 @@ import (
 // setting and without.
 func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	t.Parallel()
-	address, db := testkit.SQL(t, "postgres")
-	binary := testkit.Build(t, programPath, "")
-	file := configured(t, address+"?loss=1s", "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop}\n  other: {kind: uuid}\n")
+	address, db := database(t, "postgres")
+	file := configured(t, address+"?loss=200ms", "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop}\n  other: {kind: uuid}\n")
 	data := t.TempDir()
 	start := func(existing bool) *testkit.Daemon {
-		return testkit.StartDaemon(t, binary, nil, "--config", file, "--data", data, fmt.Sprintf("--store-must-exist=%t", existing))
+		return startDaemon(t, "--config", file, "--data", data, fmt.Sprintf("--store-must-exist=%t", existing))
 	}
 	expect := func(d *testkit.Daemon, lines ...string) {
 		t.Helper()
-		testkit.Eventually(t, func(context.Context) error {
-			for _, line := range lines {
-				if !strings.Contains(d.Log(), line) {
-					return fmt.Errorf("the log does not say %q:\n%s", line, d.Log())
-				}
-			}
-			return nil
-		})
+		for _, line := range lines {
+			awaitLine(t, d, line)
+		}
 	}
 	empty := func(d *testkit.Daemon) {
 		t.Helper()

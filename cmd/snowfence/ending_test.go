@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -57,16 +55,9 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	horizon := preset.Layout.Horizon()
-	offset := filepath.Join(t.TempDir(), "offset")
-	set := func(at time.Time) {
-		t.Helper()
-		if err := os.WriteFile(offset, []byte(time.Until(at).String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set(horizon.Add(-time.Minute))
-	binary := testkit.Build(t, programPath, "faultclock")
-	d := testkit.StartDaemon(t, binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}, "--data", t.TempDir(), "--layout", "baidu")
+	s := newSubject(t, 0, "--data", t.TempDir(), "--layout", "baidu")
+	s.setClock(time.Until(horizon.Add(-time.Minute)))
+	d := s.start()
 	d.WaitReady()
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
@@ -74,15 +65,11 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 	comesTo := func(status int, text string) {
 		t.Helper()
 		testkit.Eventually(t, func(context.Context) error {
-			answer, err := client.Get(d.URL + "/readyz")
-			if err != nil {
-				return err
+			answer, err := askBy(t.Context(), client, http.MethodGet, d.URL+"/readyz")
+			if err == nil && (answer.status != status || !strings.Contains(answer.body, text)) {
+				err = fmt.Errorf("%d %s, want %d with %s", answer.status, answer.body, status, text)
 			}
-			body, err := io.ReadAll(answer.Body)
-			if answer.StatusCode != status || !strings.Contains(string(body), text) {
-				return fmt.Errorf("%d %s, want %d with %s", answer.StatusCode, body, status, text)
-			}
-			return errors.Join(err, answer.Body.Close())
+			return err
 		})
 	}
 	const ends = `"ends":"2024-11-20T13:24:16Z","ends_soon":true`
@@ -91,7 +78,7 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set(horizon.Add(-2 * time.Second))
+	s.setClock(time.Until(horizon.Add(-2 * time.Second)))
 	testkit.Eventually(t, func(context.Context) (err error) {
 		for err == nil {
 			ids, err = testkit.Mint(t.Context(), client, d.URL, "default", 100, ids)

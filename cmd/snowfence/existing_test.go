@@ -18,10 +18,11 @@ import (
 
 // TestWhatMustExistIsNeverMadeOnAnyEngine mints on a store that has nothing yet, and then on one that has all.
 func TestWhatMustExistIsNeverMadeOnAnyEngine(t *testing.T) {
+	t.Parallel()
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			url := testkit.StartEngine(t, name).URL("", time.Second)
+			url, _ := emptyStore(t, name, 200*time.Millisecond)
 			file := configured(t, url, "  ids: {}\n  users: {kind: segment}\n  days: {kind: daily}\n")
 			for _, generator := range []string{"ids", "users", "days"} {
 				mustRefuse(t, file, generator, "see docs/restoring.md")
@@ -45,11 +46,7 @@ func TestWhatMustExistIsNeverMadeOnAnyEngine(t *testing.T) {
 // configured writes a configuration.
 func configured(t *testing.T, store, generators string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "store: '%s'\ngenerators:\n%s", store, generators), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return written(t, fmt.Sprintf("store: '%s'\ngenerators:\n%s", store, generators))
 }
 
 // mintExisting mints one id without a daemon.
@@ -69,6 +66,7 @@ func mustRefuse(t *testing.T, file, generator, want string) {
 
 // TestRestoredStoreIsOlderThanWhatWasGivenOut copies a store, mints on, and puts the copy back.
 func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "store")
 	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop, settings: {step: \"1\"}}\n")
 	mint := func(generator string) string {
@@ -89,10 +87,7 @@ func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 		id = mint("ids")
 	}
 	number := mint("users")
-	ids := filepath.Join(t.TempDir(), "ids.txt")
-	if err := os.WriteFile(ids, []byte(id+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ids := written(t, id+"\n")
 	for at, want := range map[string]int{folder: exitOK, backup: exitFailure} {
 		for _, what := range []string{"--last-id=" + id, "--ids=" + ids, "--last-number=users=" + number} {
 			p, stdout, stderr := inTest(t)
@@ -107,6 +102,7 @@ func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 
 // TestDamagedCounterHidesNoOther looks at a counter that can't be read, and at one behind it.
 func TestDamagedCounterHidesNoOther(t *testing.T) {
+	t.Parallel()
 	url := "file:" + filepath.Join(t.TempDir(), "store")
 	file := configured(t, url, "  users: {kind: segment, namespace: shop}\n")
 	if _, said, code := mintExisting(t, file, "users", false); code != exitOK {
@@ -131,15 +127,14 @@ func TestDamagedCounterHidesNoOther(t *testing.T) {
 
 // TestEveryNamespaceOfTheConfigurationIsVerified: without flags, and the exit code is that of the worst one.
 func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "store")
 	file := configured(t, "file:"+folder, "  orders: {namespace: shop}\n  returns: {namespace: shop}\n  users: {namespace: people}\n  invoices: {kind: ticket, namespace: shop}\n")
 	verify := func(want int, flags ...string) string {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), append([]string{"namespace", "verify", "--config", file}, flags...)...); code != want {
-			t.Errorf("%q: exit code is %d, want %d: %s%s", flags, code, want, stdout, stderr)
-		}
-		return stdout.String() + stderr.String()
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, append([]string{"namespace", "verify", "--config", file}, flags...)...)
+		return stdout + stderr
 	}
 	for _, name := range []string{"orders", "users"} {
 		if _, said, code := mintExisting(t, file, name, false); code != exitOK {
@@ -168,6 +163,7 @@ func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
 
 // TestStoreThatIsBehindThisHostsJournalIsOlder has a holder with a journal on a store, of which there is a copy.
 func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
+	t.Parallel()
 	folder, data := filepath.Join(t.TempDir(), "store"), t.TempDir()
 	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n")
 	if _, said, code := mintExisting(t, file, "ids", false); code != exitOK {
@@ -196,10 +192,10 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	}
 	verify := func(at, data string, want int, says string) {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", "--data", data)
-		if code != want || !strings.Contains(stdout.String()+stderr.String(), says) {
-			t.Errorf("exit code %d, want %d and %q: %s%s", code, want, says, stdout, stderr)
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", "--data", data)
+		if !strings.Contains(stdout+stderr, says) {
+			t.Errorf("want %q: %s%s", says, stdout, stderr)
 		}
 	}
 	verify(folder, data, exitOK, "1 page of journals compared")

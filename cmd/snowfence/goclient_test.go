@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,43 +15,31 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/client"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
 var clientIDs = flag.Int("client.ids", 40_000, "ids that the test of clients whose servers are killed collects at the least, for each way to get them")
 
-// pair is two daemons that share a store. Each keeps its RESP address when it is started again.
-type pair struct {
-	t         *testing.T
-	binary    string
-	arguments []string
-	addresses [2]string
-	daemons   [2]*testkit.Daemon
-}
-
-// newPair builds the program, and starts no daemon yet. The arguments are for both.
-func newPair(t *testing.T, arguments ...string) *pair {
+// newPair returns two daemons of one store, which are not started yet, and their RESP addresses. The arguments are for both.
+func newPair(t *testing.T, arguments ...string) (p [2]*subject, addresses []string) {
 	t.Helper()
-	p := &pair{t: t, binary: testkit.Build(t, programPath, ""), arguments: append(arguments, "--data", t.TempDir())}
-	for i := range p.addresses {
-		p.addresses[i] = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
+	arguments = append(arguments, "--data", t.TempDir())
+	for i := range p {
+		addresses = append(addresses, fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t)))
+		p[i] = newSubject(t, i, append(slices.Clip(arguments), "--resp", addresses[i])...)
 	}
-	return p
-}
-
-func (p *pair) start(i int) {
-	p.t.Helper()
-	p.daemons[i] = testkit.StartDaemon(p.t, p.binary, nil, append(slices.Clip(p.arguments), "--resp", p.addresses[i])...)
+	return p, addresses
 }
 
 // Eight goroutines share a client. While they get ids, the server in use is killed, and started again
 // while they get more from the other. Then that one is killed.
 func TestClientOutlivesServersThatAreKilled(t *testing.T) {
+	t.Parallel()
 	const goroutines, kills = 8, 3
-	p := newPair(t)
-	for i := range p.daemons {
-		p.start(i)
-		p.daemons[i].WaitReady()
+	p, addresses := newPair(t)
+	for _, s := range p {
+		s.start().WaitReady()
 	}
 	quota := int64(*clientIDs / (kills + 1)) // of ids after each kill
 	for _, way := range []struct {
@@ -67,7 +52,7 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 		{"prefetch", client.Config{Prefetch: 10_000}, 1},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			way.config.Servers = p.addresses[:]
+			way.config.Servers = addresses
 			c := newClient(t, way.config)
 			ids := make([][]snowfence.ID, goroutines)
 			var longest [goroutines]time.Duration
@@ -78,11 +63,10 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 				if kill > 0 {
 					left.Store(math.MaxInt64)
 					group.Go(func() {
-						victim := (kill - 1) % len(p.daemons)
-						p.daemons[victim].Kill()
+						victim := p[(kill-1)%len(p)]
+						victim.current().Kill()
 						left.Store(quota)
-						p.start(victim)
-						p.daemons[victim].WaitReady()
+						victim.start().WaitReady()
 					})
 				}
 				for g := range goroutines {
@@ -104,15 +88,20 @@ func TestClientOutlivesServersThatAreKilled(t *testing.T) {
 				group.Wait()
 			}
 			all := slices.Concat(ids...)
-			slices.Sort(all)
-			for i := 1; i < len(all); i++ {
-				if all[i] == all[i-1] {
-					t.Errorf("%d is there twice", all[i])
-				}
+			if err := countertest.Distinct(all); err != nil {
+				t.Error(err)
 			}
 			// A killed daemon's worker id rests, so each daemon has one of its own.
-			if n := workerIDs(t, all); n != kills+1 {
-				t.Errorf("ids of %d daemons, want %d: not each kill was of the server in use", n, kills+1)
+			workers := map[int64]bool{}
+			for _, id := range all {
+				parts, err := snowfence.DefaultLayout().Decompose(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				workers[parts.Worker] = true
+			}
+			if len(workers) != kills+1 {
+				t.Errorf("ids of %d daemons, want %d: not each kill was of the server in use", len(workers), kills+1)
 			}
 			t.Logf("%d ids, %d kills, the longest call took %s", len(all), kills, slices.Max(longest[:]))
 		})
@@ -126,20 +115,6 @@ func take(ctx context.Context, c *client.Client, ids []snowfence.ID) (err error)
 	}
 	ids[0], err = c.Next(ctx)
 	return err
-}
-
-// workerIDs counts the worker ids in ids.
-func workerIDs(t *testing.T, ids []snowfence.ID) int {
-	t.Helper()
-	seen := map[int64]bool{}
-	for _, id := range ids {
-		parts, err := snowfence.DefaultLayout().Decompose(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen[parts.Worker] = true
-	}
-	return len(seen)
 }
 
 func newClient(t *testing.T, cfg client.Config) *client.Client {
@@ -158,8 +133,7 @@ func newClient(t *testing.T, cfg client.Config) *client.Client {
 
 func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
-	d.WaitReady()
+	d := readyDaemon(t, "--data", t.TempDir())
 	var total atomic.Int64
 	inOrder(t, client.Config{Servers: []string{d.Address("redis")}}, &total, func() bool { return total.Load() < 30_000 })
 }
@@ -168,15 +142,14 @@ func TestClientOfOneDaemonGetsGreaterIDsByLaterCalls(t *testing.T) {
 // one stands by.
 func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	t.Parallel()
-	p := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
-	p.start(0)
-	p.daemons[0].WaitReady()
-	p.start(1)
+	p, addresses := newPair(t, "--config", strictConfig(t), "--store", "file:"+t.TempDir())
+	p[0].start().WaitReady()
+	p[1].start()
 	var total atomic.Int64
 	var over atomic.Bool
 	ended := make(chan time.Duration)
 	go func() {
-		cfg := client.Config{Servers: p.addresses[:], Strict: true, MaxWait: time.Minute}
+		cfg := client.Config{Servers: addresses, Strict: true, MaxWait: time.Minute}
 		ended <- inOrder(t, cfg, &total, func() bool { return !over.Load() })
 	}()
 	defer func() {
@@ -192,10 +165,10 @@ func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 			return nil
 		})
 	}
-	for i := range p.daemons {
+	for _, s := range p {
 		more()
-		p.daemons[i].Kill()
-		p.start(i)
+		s.current().Kill()
+		s.start()
 	}
 	more()
 }
@@ -227,72 +200,15 @@ func inOrder(t *testing.T, cfg client.Config, total *atomic.Int64, goOn func() b
 	return slices.Max(longest[:])
 }
 
-func TestClientShowsItsTokenByTLS(t *testing.T) {
-	t.Parallel()
-	const token = "Correct-horse-battery"
-	authority := testkit.NewAuthority(t)
-	certificate, key := authority.Issue(t, "daemon", "127.0.0.1")
-	folder := t.TempDir()
-	tokens, config := filepath.Join(folder, "tokens"), filepath.Join(folder, "snowfence.yaml")
-	for path, content := range map[string]string{
-		tokens: token + "\n",
-		config: fmt.Sprintf("tls: {certificate: %s, key: %s}\ntoken-file: %s\ngenerators: {orders: {}, names: {kind: uuid}}\n", certificate, key, tokens),
-	} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", folder, "--config", config, "--thrift", "")
-	d.WaitReady()
-	address := d.Address("rediss")
-	trust := &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12}
-	for _, c := range []struct {
-		name   string
-		config client.Config
-		text   string // of the error; empty for none
-		class  snowfence.Class
-	}{
-		{"the token", client.Config{Token: token}, "", snowfence.ClassUnknown},
-		{"another token", client.Config{Token: "wrong"}, "WRONGPASS", snowfence.ClassUsage},
-		{"no token", client.Config{}, "NOAUTH", snowfence.ClassUsage},
-		{"a generator that is not there", client.Config{Token: token, Generator: "x"}, "ERR unknown-generator", snowfence.ClassUsage},
-		{"a generator of texts", client.Config{Token: token, Generator: "names"}, "are no numbers", snowfence.ClassUsage},
-		{"a batch above the limit", client.Config{Token: token, Batch: 20_000}, "ERR count-out-of-range", snowfence.ClassUsage},
-	} {
-		c.config.Servers, c.config.TLS = []string{address}, trust
-		if c.config.Generator == "" {
-			c.config.Generator = "orders"
-		}
-		made := newClient(t, c.config)
-		err := made.Fill(t.Context(), make([]snowfence.ID, 20_000))
-		if c.text == "" && err != nil || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) || snowfence.ClassOf(err) != c.class {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		if refusal := new(client.ServerError); c.text != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), address)) {
-			t.Errorf("%s: %v does not name the server", c.name, err)
-		}
-	}
-}
-
 const standbyWindow = time.Second // of the configuration in docs/order.md
 
 // strictConfig is a file with the configuration that docs/order.md shows.
 func strictConfig(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/order.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
-	config, _, found := strings.Cut(rest, "```\n")
-	if !found || !strings.Contains(config, "window: "+standbyWindow.String()) {
+	config := block(t, "order.md", "yaml\n")
+	if !strings.Contains(config, "window: "+standbyWindow.String()) {
 		t.Fatalf("docs/order.md has no configuration with a window of %s", standbyWindow)
 	}
-	// Its store is a flag here.
-	_, config, _ = strings.Cut(config, "\n")
-	file := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	_, config, _ = strings.Cut(config, "\n") // its store is a flag here
+	return written(t, config)
 }

@@ -9,37 +9,31 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// dialGRPC returns a connection to a daemon's gRPC front: plain, or with an authority over TLS.
-func dialGRPC(t *testing.T, d *testkit.Daemon, authority *testkit.Authority, options ...grpc.DialOption) *grpc.ClientConn {
+// dialGRPC returns a connection to a daemon's gRPC front.
+func dialGRPC(t *testing.T, address string, options ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	scheme, transport := "grpc", insecure.NewCredentials()
-	if authority != nil {
-		scheme, transport = "grpcs", credentials.NewClientTLSFromCert(authority.Pool(), "")
-	}
-	c, err := grpc.NewClient(d.Address(scheme), append(options, grpc.WithTransportCredentials(transport))...)
+	c, err := grpc.NewClient(address, append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,40 +41,30 @@ func dialGRPC(t *testing.T, d *testkit.Daemon, authority *testkit.Authority, opt
 	return c
 }
 
-// distinct checks that numbers are ids that the client has not had before.
-type distinct map[int64]bool
-
-func (d distinct) take(t *testing.T, answer *snowfencev1.NextResponse) (n int64) {
+// takeAnswer adds the ids of an answer, and returns how many they are.
+func takeAnswer(t *testing.T, had once[int64], answer *snowfencev1.NextResponse) int64 {
 	t.Helper()
-	one := func(id int64) {
-		if d[id] || id <= 0 {
-			t.Fatalf("id %d comes twice, or is none", id)
-		}
-		d[id] = true
-		n++
-	}
-	for _, id := range answer.GetIds() {
-		one(id)
-	}
+	ids := answer.GetIds()
 	for _, r := range answer.GetRanges() {
 		for i := range r.GetCount() {
-			one(r.GetFirst() + i)
+			ids = append(ids, r.GetFirst()+i)
 		}
 	}
-	return n
+	had.take(t, "gRPC", ids...)
+	return int64(len(ids))
 }
 
 func TestGRPCClientGetsIDs(t *testing.T) {
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir(), "--layout", "ms41-worker1-seq21@2026-01-01")
-	d.WaitReady()
-	conn := dialGRPC(t, d, nil)
-	client, had := snowfencev1.NewIdsClient(conn), distinct{}
+	t.Parallel()
+	d := readyDaemon(t, "--data", t.TempDir(), "--layout", "ms41-worker1-seq21@2026-01-01")
+	conn := dialGRPC(t, d.Address("grpc"))
+	client, had := snowfencev1.NewIdsClient(conn), once[int64]{}
 	for _, r := range []*snowfencev1.NextRequest{{}, {Generator: "default", Count: 1000}, {Count: 10_000, Ranges: true}} {
 		answer, err := client.Next(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := had.take(t, answer); n != int64(max(r.GetCount(), 1)) {
+		if n := takeAnswer(t, had, answer); n != int64(max(r.GetCount(), 1)) {
 			t.Errorf("%v: %d ids", r, n)
 		}
 	}
@@ -99,7 +83,7 @@ func TestGRPCClientGetsIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n += had.take(t, answer)
+			n += takeAnswer(t, had, answer)
 		}
 		if n != r.GetTotal() {
 			t.Errorf("%v: %d ids", r, n)
@@ -121,7 +105,7 @@ func TestGRPCClientGetsIDs(t *testing.T) {
 	if violation := detail[*errdetails.BadRequest](err); status.Code(err) != codes.InvalidArgument || violation.GetFieldViolations()[0].GetField() != "count" {
 		t.Errorf("too many: %v, %v", err, violation)
 	}
-	if got := fetchText(t, d.URL+"/metrics"); !strings.Contains(got, `snowfence_front_problems_total{front="grpc",problem="count-out-of-range"} 1`) ||
+	if got := ask(t, http.MethodGet, d.URL+"/metrics").body; !strings.Contains(got, `snowfence_front_problems_total{front="grpc",problem="count-out-of-range"} 1`) ||
 		!strings.Contains(got, `snowfence_front_connections{front="grpc"} 1`) {
 		t.Errorf("the counters are\n%s", got)
 	}
@@ -137,30 +121,15 @@ func detail[T any](err error) (found T) {
 	return found
 }
 
-func TestGRPCOverTLSAsksForTheToken(t *testing.T) {
-	d, authority := guardedDaemon(t, true)
-	client := snowfencev1.NewIdsClient(dialGRPC(t, d, authority))
-	for token, want := range map[string]codes.Code{clientToken: codes.OK, "wrong": codes.Unauthenticated} {
-		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
-		_, err := client.Next(ctx, &snowfencev1.NextRequest{Generator: "orders"})
-		if status.Code(err) != want {
-			t.Errorf("%s: %v, want %s", token, err, want)
-		}
-	}
-	plain := snowfencev1.NewIdsClient(dialGRPC(t, d, testkit.NewAuthority(t)))
-	if _, err := plain.Next(t.Context(), &snowfencev1.NextRequest{}); status.Code(err) != codes.Unavailable {
-		t.Errorf("a client that does not know the authority: %v", err)
-	}
-}
-
 func TestGRPCClientsAreLimitedByTheirAddress(t *testing.T) {
+	t.Parallel()
 	const rate = "5000"
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{"SNOWFENCE_LIMITS_ADDRESS_RATE=" + rate, "SNOWFENCE_LIMITS_BATCH=" + rate},
+	d := testkit.StartDaemon(t, executable(t, ""), []string{"SNOWFENCE_LIMITS_ADDRESS_RATE=" + rate, "SNOWFENCE_LIMITS_BATCH=" + rate},
 		"--data", t.TempDir(), "--layout", "ms41-worker1-seq21@2026-01-01")
 	d.WaitReady()
 	from := func(host string) snowfencev1.IdsClient {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}}
-		return snowfencev1.NewIdsClient(dialGRPC(t, d, nil, grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		return snowfencev1.NewIdsClient(dialGRPC(t, d.Address("grpc"), grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return dialer.DialContext(ctx, "tcp", address)
 		})))
 	}
@@ -174,43 +143,6 @@ func TestGRPCClientsAreLimitedByTheirAddress(t *testing.T) {
 		if retry := detail[*errdetails.RetryInfo](err); status.Code(err) != codes.ResourceExhausted || retry.GetRetryDelay().AsDuration() <= 0 {
 			t.Errorf("%s again: %v, %v", host, err, retry)
 		}
-	}
-}
-
-func TestGRPCStreamEndsWithTheDaemon(t *testing.T) {
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--data", t.TempDir())
-	d.WaitReady()
-	conn := dialGRPC(t, d, nil)
-	open := func() grpc.ServerStreamingClient[snowfencev1.NextResponse] {
-		stream, err := snowfencev1.NewIdsClient(conn).Stream(t.Context(), &snowfencev1.StreamRequest{Chunk: 100, Ranges: true})
-		if err == nil {
-			_, err = stream.Recv()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return stream
-	}
-	reader, sleeper := open(), open()
-	d.Signal(syscall.SIGTERM)
-	had := distinct{}
-	var err error
-	for err == nil {
-		var answer *snowfencev1.NextResponse
-		if answer, err = reader.Recv(); err == nil {
-			had.take(t, answer)
-		}
-	}
-	if info := detail[*errdetails.ErrorInfo](err); status.Code(err) != codes.Unavailable || info.GetReason() != "STOPPED" {
-		t.Errorf("the stream ended with %v, %v", err, info)
-	}
-	if code := d.WaitEnded(); code != 0 { // its limit for requests is 10 s
-		t.Errorf("exit code %d\n%s", code, d.Log())
-	}
-	for err = nil; err == nil; _, err = sleeper.Recv() {
-	}
-	if status.Code(err) != codes.Unavailable {
-		t.Errorf("the stream without a reader: %v", err)
 	}
 }
 
@@ -231,6 +163,7 @@ func grpcurl(t *testing.T, arguments ...string) (string, error) {
 }
 
 func TestProgramGrpcurlGetsIDs(t *testing.T) {
+	t.Parallel()
 	d, _ := guardedDaemon(t, false)
 	secure, authority := guardedDaemon(t, true)
 	for name, to := range map[string][]string{

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ import (
 var (
 	hostileConnections = flag.Int("hostile.connections", 20, "connections of each attack of the hostile test")
 	hostileIdle        = flag.Int("hostile.idle", 500, "idle and half-open connections beside all attacks")
-	hostileFor         = flag.Duration("hostile.for", 300*time.Millisecond, "how long each part of the hostile test lasts")
+	hostileFor         = flag.Duration("hostile.for", 150*time.Millisecond, "how long each part of the hostile test lasts")
 )
 
 const (
@@ -125,10 +126,9 @@ type victims struct{ plain, secure *testkit.Daemon }
 
 func startVictims(t *testing.T, arguments ...string) victims {
 	t.Helper()
-	program := testkit.Build(t, programPath, "")
 	certificate, key := testkit.NewAuthority(t).Issue(t, "server", "127.0.0.1")
 	start := func(environ ...string) *testkit.Daemon {
-		d := testkit.StartDaemon(t, program, environ, append([]string{"--data", t.TempDir()}, arguments...)...)
+		d := testkit.StartDaemon(t, executable(t, ""), environ, append([]string{"--data", t.TempDir()}, arguments...)...)
 		d.WaitReady()
 		return d
 	}
@@ -260,12 +260,12 @@ func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 
 // TestHostileConnectionsLeaveDescriptors opens more connections than the process may have files.
 func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
-	program, config := filepath.Join(t.TempDir(), "limited"), filepath.Join(t.TempDir(), "window.yaml")
-	script := "#!/bin/sh\nulimit -n 600\nexec " + testkit.Build(t, programPath, "") + " \"$@\"\n"
-	if err := errors.Join(os.WriteFile(program, []byte(script), 0o700), os.WriteFile(config, []byte("generators: {default: {window: 1s}}"), 0o600)); err != nil {
+	script := "#!/bin/sh\nulimit -n 600\nexec " + executable(t, "") + " \"$@\"\n"
+	program := written(t, script)
+	if err := os.Chmod(program, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir(), "--config", config)
+	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir(), "--config", written(t, "generators: {default: {window: 1s}}"))
 	d.WaitReady()
 	if log := d.Log(); !strings.Contains(log, "too few files") {
 		t.Errorf("the daemon does not say that it may have 600 files: %s", log)
@@ -280,7 +280,7 @@ func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
 		_ = send(c, "PING\r\n") // it may be closed already
 	}
 	// Longer than the window, so that the store is needed for ids to go on.
-	for began := time.Now(); time.Since(began) < 3*time.Second; {
+	for began := time.Now(); time.Since(began) < 3*time.Second/2; {
 		if err := request(); err != nil {
 			t.Fatal(err)
 		}
@@ -401,15 +401,11 @@ func httpRequest(t *testing.T, d *testkit.Daemon) func() error {
 	t.Helper()
 	client := testkit.Client()
 	return func() error {
-		answer, err := client.Post(d.URL+"/v1/generators/default/ids", "", http.NoBody)
-		if err != nil {
-			return err
+		answer, err := askBy(t.Context(), client, http.MethodPost, d.URL+"/v1/generators/default/ids")
+		if err == nil && answer.status != http.StatusOK {
+			err = fmt.Errorf("answered %d", answer.status)
 		}
-		_, err = io.Copy(io.Discard, answer.Body)
-		if answer.StatusCode != http.StatusOK {
-			err = errors.Join(err, fmt.Errorf("answered %s", answer.Status))
-		}
-		return errors.Join(err, answer.Body.Close())
+		return err
 	}
 }
 
@@ -420,15 +416,13 @@ func peakMemory(t *testing.T, d *testkit.Daemon) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			n, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n << 10
-		}
+	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
+	if peak == nil {
+		t.Fatal("the system does not say how much memory a process had")
 	}
-	t.Fatal("the system does not say how much memory a process had")
-	return 0
+	n, err := strconv.ParseInt(string(peak[1]), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << 10
 }

@@ -16,6 +16,7 @@ import (
 // TestTakeOverThatWasInterruptedBeforeItConfirmedIsConfirmedByRunningItAgain has a
 // lossy store with the floors of a run that ended before it knew them to be safe.
 func TestTakeOverThatWasInterruptedBeforeItConfirmedIsConfirmedByRunningItAgain(t *testing.T) {
+	t.Parallel()
 	e := testkit.StartEngine(t, "redis")
 	at := e.URL("", 500*time.Millisecond)
 	s, err := openstore.Open(t.Context(), at)

@@ -5,34 +5,26 @@ package main
 import (
 	"flag"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-var awayFor = flag.Duration("journal.away", 10*time.Second, "how long the store is away in the test of the journal")
+var awayFor = flag.Duration("journal.away", 4*time.Second, "how long the store is away in the test of the journal")
 
 // With a window of an hour ids flow on while the store is away, through
 // kill -9 and restarts, by the journal; and no id comes twice.
 func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	binary := testkit.Build(t, programPath, "")
-	config, data := filepath.Join(t.TempDir(), "snowfence.yaml"), t.TempDir()
-	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 1h\n    journal: true\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data, config := t.TempDir(), written(t, "generators:\n  default:\n    window: 1h\n    journal: true\n")
 	engine := testkit.StartEngine(t, "etcd")
 	start := func() *testkit.Daemon {
-		d := testkit.StartDaemon(t, binary, nil, "--config", config, "--store", engine.URL("", 0), "--data", data)
-		d.WaitReady()
-		return d
+		return readyDaemon(t, "--config", config, "--store", engine.URL("", 0), "--data", data)
 	}
 	d, client := start(), testkit.Client()
 	var ids []snowfence.ID
@@ -63,9 +55,8 @@ func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 	if !slices.IsSorted(ids) {
 		t.Error("the ids of one term do not increase")
 	}
-	slices.Sort(ids)
-	if unique := len(slices.Compact(ids)); unique != len(ids) {
-		t.Errorf("%d ids are %d", len(ids), unique)
+	if err := countertest.Distinct(ids); err != nil {
+		t.Error(err)
 	}
 	// The next extension finds the register as the journal says it was left.
 	pause(t.Context(), 2*time.Second)
@@ -77,11 +68,7 @@ func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 // the same worker id. The other server accepts connections and says nothing.
 func TestJournalOfOneStoreIsNotUsedOnAnother(t *testing.T) {
 	t.Parallel()
-	binary := testkit.Build(t, programPath, "")
-	config, data := filepath.Join(t.TempDir(), "snowfence.yaml"), t.TempDir()
-	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 30s\n    workers: 5-5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data, config := t.TempDir(), written(t, "generators:\n  default:\n    window: 30s\n    workers: 5-5\n")
 	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -89,15 +76,14 @@ func TestJournalOfOneStoreIsNotUsedOnAnother(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() }) // nobody accepts: the system does
 	first, second := testkit.Redis(t).Addr(), silent.Addr().String()
 	start := func(address string) *testkit.Daemon {
-		return testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+address+"/0?loss=1s", "--data", data)
+		return startDaemon(t, "--config", config, "--store", "redis://"+address+"/0?loss=1s", "--data", data)
 	}
 	d, client := start(first), testkit.Client()
 	d.WaitReady()
 	if _, err := testkit.Mint(t.Context(), client, d.URL, "default", 100, nil); err != nil {
 		t.Fatal(err)
 	}
-	d.Signal(syscall.SIGTERM)
-	d.WaitEnded()
+	ended(t, d)
 	d = start(second)
 	refused := func() bool {
 		return strings.Contains(d.Log(), "the journal's term is not resumed") && strings.Contains(d.Log(), "redis://"+first+"/0") && strings.Contains(d.Log(), "redis://"+second+"/0")

@@ -17,9 +17,17 @@ import (
 // eight hours ahead of UTC, and $COLOUR stands for a terminal.
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(suite{m}, map[string]func(){
 		"snowfence": func() { os.Exit(scripted().main(os.Args[1:])) },
 	})
+}
+
+// suite ends the servers that tests share.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	defer lifetime.End()
+	return s.M.Run()
 }
 
 func scripted() program {
@@ -52,9 +60,13 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
-			running := daemons{}
-			env.Values[daemonsKey{}] = running
-			env.Defer(running.kill)
+			env.Values[daemonsKey{}] = daemons{}
+			env.Values[testKey{}] = env.T()
+			env.Defer(func() {
+				for _, d := range env.Values[daemonsKey{}].(daemons) {
+					d.Kill()
+				}
+			})
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -48,17 +46,15 @@ type answer struct {
 	} `json:"forecasts"`
 }
 
-// merged runs merge-check and reads its answer.
-func merged(t *testing.T, p program, stdout, stderr *strings.Builder, want int, args ...string) answer {
+// merged runs merge-check and reads its answer, which must show no password.
+func merged(t *testing.T, p program, want int, args ...string) (d answer) {
 	t.Helper()
-	stdout.Reset()
-	stderr.Reset()
-	if code := p.run(t.Context(), append(append([]string{"merge-check"}, args...), "-o", "json")...); code != want {
-		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-	}
-	var d answer
-	if err := json.Unmarshal([]byte(stdout.String()), &d); err != nil {
+	stdout, stderr := p.must(t, want, append(append([]string{"merge-check"}, args...), "-o", "json")...)
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Contains(stdout+stderr, testkit.SQLPassword) {
+		t.Errorf("a password is shown: %s%s", stdout, stderr)
 	}
 	return d
 }
@@ -87,13 +83,12 @@ func (c lateReader) Read(b []byte) (int, error) {
 // TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays: the registers were read before,
 // and the namespace went on.
 func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
+	t.Parallel()
 	store := "file:" + filepath.Join(t.TempDir(), "ids")
 	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for minutes, want := range map[int64]int{30: exitOK, 59: exitOK, 61: exitUnsafe} {
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes"); code != exitOK {
-			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
-		}
+		p, _, _ := inTest(t)
+		p.must(t, exitOK, "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes")
 		l := snowfence.DefaultLayout()
 		id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(begun.Add(time.Duration(minutes) * time.Minute)), Worker: 3})
 		if err != nil {
@@ -101,53 +96,40 @@ func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
 		}
 		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(atomic.Bool)}
 		p.clock, p.stdin = clock, clock
-		merged(t, p, stdout, stderr, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
+		merged(t, p, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
 	}
 }
 
 // TestMergesAreCheckedOnRealEngines holds two namespaces of each engine against
 // each other, and what stands in databases against the namespaces.
 func TestMergesAreCheckedOnRealEngines(t *testing.T) {
+	t.Parallel()
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
-			e := testkit.StartEngine(t, name)
-			at := e.URL("", 0)
-			if e.Lossy {
-				at = e.URL("", 500_000_000) // half a second
-			}
-			p, stdout, stderr := inTest(t)
-			run := func(want int, args ...string) {
-				t.Helper()
-				stdout.Reset()
-				stderr.Reset()
-				if code := p.run(t.Context(), args...); code != want {
-					t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-				}
-			}
+			t.Parallel()
+			at, _ := emptyStore(t, name, 500*time.Millisecond)
+			p, _, _ := inTest(t)
 			// Worker ids 0 to 7 of eu are fenced; of us, none is.
-			run(exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
-			run(exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
-			run(exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
+			p.must(t, exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			p.must(t, exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
+			p.must(t, exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
 			eu, us := "eu=namespace:"+at+"#eu", "us=namespace:"+at+"#us"
-			d := merged(t, p, stdout, stderr, exitUnsafe, eu, us)
+			d := merged(t, p, exitUnsafe, eu, us)
 			if d.Verdict != "possible" || d.Forecasts[0].Never || len(d.Sides[1].Issuers[0].Quarantined) != 1 {
 				t.Errorf("%+v", d)
 			}
 			// Worker number 9 of us is kept back, so one that only has 9 can't clash with it
 			// any more; what was before its floor may have.
-			d = merged(t, p, stdout, stderr, exitOK, us, "other=layout:twitter#9/since=2026-02-01")
+			d = merged(t, p, exitOK, us, "other=layout:twitter#9/since=2026-02-01")
 			if d.Verdict != "none" || !d.Forecasts[0].Never {
 				t.Errorf("%+v", d)
 			}
-			d = merged(t, p, stdout, stderr, exitUnsafe, us, "other=layout:twitter#9/since=2025-02-01")
+			d = merged(t, p, exitUnsafe, us, "other=layout:twitter#9/since=2025-02-01")
 			if d.Verdict != "possible" || d.Forecasts[0].FromNowOn != "" {
 				t.Errorf("%+v", d)
 			}
-			if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
-				t.Errorf("a password is shown: %s%s", stdout, stderr)
-			}
 			if name == "postgres" || name == "mysql" {
-				checkColumns(t, p, stdout, stderr, strings.TrimSuffix(at, "?durable=true"), eu)
+				checkColumns(t, p, strings.TrimSuffix(at, "?durable=true"), eu)
 			}
 		})
 	}
@@ -155,22 +137,11 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 
 // checkColumns compares two tables of a database, and holds one against a
 // namespace in the same.
-func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, namespace string) {
+func checkColumns(t *testing.T, p program, at, namespace string) {
 	t.Helper()
-	db, err := openstore.OpenDatabase(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	for _, statement := range []string{
-		"CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
-		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)",
-	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d := merged(t, p, stdout, stderr, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
+	execute(t, at, "CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
+		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)")
+	d := merged(t, p, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2", namespace)
 	if d.Data.Clashing != 1 || d.Data.First[0].ID != "3" || d.Sides[1].IDs != 2 {
 		t.Errorf("%+v", d)
 	}
@@ -178,18 +149,12 @@ func checkColumns(t *testing.T, p program, stdout, stderr *strings.Builder, at, 
 	if len(d.Strays) != 2 || !d.Strays[0].Own || d.Strays[0].Open != 1 || d.Strays[0].Workers[0].First != "9000000000000000000" || d.Strays[0].Advice == "" {
 		t.Errorf("%+v", d.Strays)
 	}
-	if strings.Contains(stdout.String()+stderr.String(), testkit.SQLPassword) {
-		t.Errorf("a password is shown: %s%s", stdout, stderr)
-	}
 }
 
 // TestInterruptOfAMergeCheckIsNoVerdict has a signal come while it waits for input:
 // 1 would mean a clash.
 func TestInterruptOfAMergeCheckIsNoVerdict(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "ids")
-	if err := os.WriteFile(file, []byte("7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := written(t, "7\n")
 	for _, args := range [][]string{
 		{"eu=layout:twitter", "us=-"}, // only held against an issuer
 		{"eu=" + file, "us=-"},        // sorted and compared

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,22 +15,18 @@ import (
 // come back, and after the store's return ids flow again. For how long they flow, and how soon they come
 // again, is shown in virtual time: see package fence.
 func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
-	binary := testkit.Build(t, programPath, "")
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	content := "generators:\n  default:\n    window: 3s\n    policy:\n      max-wait: 2ms\n"
-	if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	config := written(t, "generators:\n  default:\n    window: 2s\n    policy:\n      max-wait: 2ms\n")
+	left := regexp.MustCompile(`\nsnowfence_lease_remaining_seconds\{generator="default"\} [0-9.]*[1-9]`) // more than nothing
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := testkit.StartEngine(t, name)
-			o := outage{engine: engine, client: testkit.Client()}
-			o.daemon = testkit.StartDaemon(t, binary, nil, "--config", config, "--store", engine.URL("", 500*time.Millisecond), "--data", t.TempDir())
-			o.daemon.WaitReady()
+			o := outage{engine: engine}
+			o.daemon = readyDaemon(t, "--config", config, "--store", engine.URL("", 500*time.Millisecond), "--data", t.TempDir())
 			o.until(t, true)
 			restore := o.away(t)
-			if !o.try(t) && o.left(t) > 0 {
+			if !o.try(t) && left.MatchString(ask(t, http.MethodGet, o.daemon.URL+"/metrics").body) {
 				t.Errorf("no id without the store:\n%s", o.daemon.Log())
 			}
 			o.until(t, false)
@@ -62,7 +56,6 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 type outage struct {
 	engine testkit.Engine
 	daemon *testkit.Daemon
-	client *http.Client
 }
 
 // until asks for ids until they are issued, or refused.
@@ -86,49 +79,17 @@ func (o outage) away(t *testing.T) (restore func()) {
 	return testkit.TakeFolder(t, folder)
 }
 
-// left is for how long the daemon says that ids last without the store.
-func (o outage) left(t *testing.T) time.Duration {
-	t.Helper()
-	_, _, body := o.ask(t, http.MethodGet, "/metrics")
-	_, after, _ := strings.Cut(body, "\nsnowfence_lease_remaining_seconds{generator=\"default\"} ")
-	number, _, _ := strings.Cut(after, "\n")
-	seconds, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		t.Fatalf("the metrics do not say what is left: %v", err)
-	}
-	return time.Duration(seconds * float64(time.Second))
-}
-
 // try asks for an id and reports whether it came. What is no id must be a 503
 // with a time to come back.
 func (o outage) try(t *testing.T) bool {
 	t.Helper()
-	status, header, body := o.ask(t, http.MethodPost, "/v1/generators/default/ids")
-	if status == http.StatusOK {
+	answer := ask(t, http.MethodPost, o.daemon.URL+"/v1/generators/default/ids")
+	if answer.status == http.StatusOK {
 		return true
 	}
-	seconds, err := strconv.Atoi(header.Get("Retry-After"))
-	if status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(body, `"type"`) {
-		t.Fatalf("status %d, Retry-After %q: %s", status, header.Get("Retry-After"), body)
+	seconds, err := strconv.Atoi(answer.header.Get("Retry-After"))
+	if answer.status != http.StatusServiceUnavailable || err != nil || seconds < 1 || !strings.Contains(answer.body, `"type"`) {
+		t.Fatalf("no id, and no time to come back: %+v", answer)
 	}
 	return false
-}
-
-// ask sends the daemon a request without a body, and reads the answer.
-func (o outage) ask(t *testing.T, method, path string) (status int, header http.Header, body string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, o.daemon.URL+path, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := o.client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, response.Header, string(text)
 }

@@ -9,8 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -51,6 +49,17 @@ func (p program) run(ctx context.Context, args ...string) int {
 	root := p.commands()
 	root.SetArgs(args)
 	return p.finish(root.ExecuteContext(ctx))
+}
+
+// must is run with an exit code that is wanted. It returns what was printed.
+func (p program) must(t testing.TB, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	out, said := &strings.Builder{}, &strings.Builder{}
+	p.stdout, p.stderr = out, said
+	if code := p.run(t.Context(), args...); code != want {
+		t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, out, said)
+	}
+	return out.String(), said.String()
 }
 
 func TestErrorsEndInTheirExitCode(t *testing.T) {
@@ -202,10 +211,7 @@ func (w waiting) After(d time.Duration) (<-chan time.Time, func() bool) {
 }
 
 func TestNextMintsMoreThanOneCallMay(t *testing.T) {
-	leaf := filepath.Join(t.TempDir(), "leaf.yaml")
-	if err := os.WriteFile(leaf, []byte("generators: {default: {preset: leaf}}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	leaf := written(t, "generators: {default: {preset: leaf}}")
 	for _, x := range []struct {
 		n    int
 		args []string

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api/snowfencev1"
 	"snowfence.example/snowfence/client"
@@ -59,12 +56,7 @@ backend bare-check
 // TestProxiesPassOnEveryIDOnce asks by HTTP, RESP and gRPC through real proxies, and kills the daemon behind them.
 func TestProxiesPassOnEveryIDOnce(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/exposing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hosts := block(t, string(page), "yaml\nhosts: ")
-	binary := testkit.Build(t, programPath, "")
+	hosts := block(t, "exposing.md", "yaml\nhosts: ")
 	for _, p := range proxies() {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,19 +65,15 @@ func TestProxiesPassOnEveryIDOnce(t *testing.T) {
 				port[front] = strconv.Itoa(testkit.FreePort(t))
 				arguments = append(arguments, "--"+front, "127.0.0.1:"+port[front])
 			}
-			file := filepath.Join(t.TempDir(), "ids.yaml")
-			if err := os.WriteFile(file, []byte("hosts: "+hosts), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			d := testkit.StartDaemon(t, binary, nil, append(arguments, "--config", file)...)
-			d.WaitReady()
+			file := written(t, "hosts: "+hosts)
+			d := readyDaemon(t, append(arguments, "--config", file)...)
 			p.program.Ready = testkit.Accepts
 			p.program.Prepare = func(s *testkit.Server) error {
 				config := strings.NewReplacer(
 					"listen 808", "listen 127.0.0.1:808", "bind :808", "bind 127.0.0.1:808", "http {", "http {\n"+temporary,
 					"127.0.0.1:7600", "127.0.0.1:"+port["http"], "port 7600", "port "+port["http"],
 					"127.0.0.1:7601", "127.0.0.1:"+port["resp"], "127.0.0.1:7602", "127.0.0.1:"+port["grpc"],
-				).Replace(block(t, string(page), p.name+"\n") + "\n" + p.more)
+				).Replace(block(t, "exposing.md", p.name+"\n") + "\n" + p.more)
 				for i := range s.Ports {
 					config = strings.ReplaceAll(config, fmt.Sprintf("127.0.0.1:808%d", i), s.Address(i))
 				}
@@ -93,7 +81,7 @@ func TestProxiesPassOnEveryIDOnce(t *testing.T) {
 			}
 			s := testkit.StartServer(t, p.program)
 			ways := waysThrough(t, s)
-			had := map[snowfence.ID]bool{}
+			had := once[snowfence.ID]{}
 			for life := range 3 {
 				for way, mint := range ways {
 					p.collect(t, way, mint, had)
@@ -118,17 +106,6 @@ func TestProxiesPassOnEveryIDOnce(t *testing.T) {
 // temporary is where nginx keeps bodies.
 const temporary = `access_log off; client_body_temp_path body; proxy_temp_path proxied; fastcgi_temp_path fast; uwsgi_temp_path uw; scgi_temp_path s;`
 
-// block returns the text behind the beginning of a block of code, to its end.
-func block(t *testing.T, page, begin string) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(page, "\n```"+begin)
-	text, _, found := strings.Cut(rest, "\n```\n")
-	if !found {
-		t.Fatalf("docs/exposing.md has no block %q", begin)
-	}
-	return text
-}
-
 // throughProxy mints n ids through a proxy.
 type throughProxy func(ctx context.Context, n int) ([]snowfence.ID, error)
 
@@ -137,12 +114,7 @@ func waysThrough(t *testing.T, s *testkit.Server) map[string]throughProxy {
 	t.Helper()
 	web, resp := testkit.Client(), newClient(t, client.Config{Servers: []string{s.Address(1)}})
 	t.Cleanup(web.CloseIdleConnections)
-	conn, err := grpc.NewClient(s.Address(2), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	rpc := snowfencev1.NewIdsClient(conn)
+	rpc := snowfencev1.NewIdsClient(dialGRPC(t, s.Address(2)))
 	return map[string]throughProxy{
 		"http": func(ctx context.Context, n int) ([]snowfence.ID, error) {
 			return testkit.Mint(ctx, web, "http://"+s.Addr(), "default", n, nil)
@@ -162,7 +134,7 @@ func waysThrough(t *testing.T, s *testkit.Server) map[string]throughProxy {
 }
 
 // collect mints 100 ids, one at a time and together. The first request after a kill may come too early.
-func (proxied) collect(t *testing.T, name string, mint throughProxy, had map[snowfence.ID]bool) {
+func (proxied) collect(t *testing.T, name string, mint throughProxy, had once[snowfence.ID]) {
 	t.Helper()
 	for _, n := range []int{1, 1, 1, 97} {
 		testkit.Eventually(t, func(ctx context.Context) error {
@@ -170,12 +142,7 @@ func (proxied) collect(t *testing.T, name string, mint throughProxy, had map[sno
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			for _, id := range ids {
-				if had[id] {
-					t.Errorf("%s: %s comes twice", name, id)
-				}
-				had[id] = true
-			}
+			had.take(t, name, ids...)
 			if len(ids) != n {
 				t.Errorf("%s: %d ids, want %d", name, len(ids), n)
 			}
@@ -188,18 +155,9 @@ func (proxied) collect(t *testing.T, name string, mint throughProxy, had map[sno
 func wantHosts(t *testing.T, url, host string) {
 	t.Helper()
 	for name, want := range map[string]int{host: http.StatusOK, "evil.example": http.StatusMisdirectedRequest} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/generators/default/ids", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = name
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("asked for %s: %s, want %d", name, answer.Status, want)
+		answer := ask(t, http.MethodGet, url+"/v1/generators/default/ids", "Host", name)
+		if answer.status != want {
+			t.Errorf("asked for %s: %d, want %d", name, answer.status, want)
 		}
 	}
 }
@@ -208,7 +166,7 @@ func wantHosts(t *testing.T, url, host string) {
 func wantServers(t *testing.T, s *testkit.Server, want string) {
 	t.Helper()
 	testkit.Eventually(t, func(context.Context) error {
-		if got := fetchText(t, "http://"+s.Address(3)); got != want {
+		if got := ask(t, http.MethodGet, "http://"+s.Address(3)).body; got != want {
 			return fmt.Errorf("%s servers are up, want %s", got, want)
 		}
 		return nil

@@ -4,7 +4,6 @@ package main
 
 import (
 	"compress/gzip"
-	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -66,9 +64,7 @@ func TestProgramRunsEveryCommandOfTheREADME(t *testing.T) {
 	for i, text := range r.blocks("yaml") {
 		name := []string{"ids.yaml", "counters.yaml"}[i]
 		text = strings.NewReplacer(places...).Replace(text)
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(folder, name), text)
 	}
 	s := &shell{t: t, root: r.root, folder: folder, environ: append(os.Environ(),
 		"PATH="+filepath.Join(folder, "bin")+":"+os.Getenv("PATH"), "GOBIN="+filepath.Join(folder, "bin"),
@@ -82,9 +78,8 @@ func TestProgramRunsEveryCommandOfTheREADME(t *testing.T) {
 		case strings.HasPrefix(line, "go mod "):
 		case strings.HasPrefix(line, "go run "):
 			// It answers the clients of the page, and the page releases its worker id.
-			addresses := s.serve(command, "SNOWFENCE_GENERATORS_DEFAULT_WORKER=7")
-			_, port, _ := strings.Cut(addresses["redis"], ":")
-			places = append(places, "127.0.0.1:7600", addresses["http"], "-p 7601", "-p "+port)
+			d := s.serve(command, "SNOWFENCE_GENERATORS_DEFAULT_WORKER=7")
+			places = append(places, "127.0.0.1:7600", d.Address("http"), "-p 7601", "-p "+portOf(d.Address("redis")))
 		case strings.HasPrefix(line, "snowfence serve "):
 			s.serve(command)
 		default:
@@ -113,16 +108,7 @@ func readmeDatabases(t *testing.T, server *testkit.Server) {
 		{"shop", "CREATE TABLE orders AS SELECT generate_series(1, 1000)::bigint AS id"},
 		{"shop", "ALTER TABLE orders OWNER TO me"},
 	} {
-		db, err := sql.Open("pgx", testkit.SQLURL("postgres", server.Addr(), x[0])+"?sslmode=disable")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.ExecContext(t.Context(), x[1]); err != nil {
-			t.Fatalf("%s: %v", x[1], err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, testkit.SQLURL("postgres", server.Addr(), x[0]), x[1])
 	}
 }
 
@@ -193,55 +179,13 @@ func (s *shell) run(line, part string) {
 	}
 }
 
-// serve starts a daemon, and waits until it has ids. It returns the addresses of its fronts. The daemon is ended at
-// the end of the test.
-func (s *shell) serve(line string, environ ...string) (addresses map[string]string) {
+// serve starts a daemon, and waits until it has ids.
+func (s *shell) serve(line string, environ ...string) *testkit.Daemon {
 	s.t.Helper()
-	log, err := os.Create(filepath.Join(s.t.TempDir(), "log"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	command := s.command("exec " + line)
-	command.Dir, command.Stderr = s.root, log
+	command.Dir = s.root
 	command.Env = append(slices.Clip(command.Env), environ...)
-	if err := command.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() { _ = command.Wait(); close(ended) }() // the log says how it ended
-	s.t.Cleanup(func() {
-		_ = syscall.Kill(-command.Process.Pid, syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(testkit.Hang):
-			s.t.Errorf("%s: it does not end", line)
-		}
-		_ = log.Close()
-	})
-	addresses = map[string]string{}
-	for limit := time.After(testkit.Hang); ; {
-		over := false
-		select {
-		case <-ended:
-			over = true
-		case <-limit:
-			over = true
-		case <-time.After(50 * time.Millisecond):
-		}
-		text, err := os.ReadFile(log.Name())
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		if strings.Contains(string(text), "snowfence: ready\n") {
-			for said := range strings.SplitSeq(string(text), "\n") {
-				_, url, _ := strings.Cut(said, "listening on ")
-				scheme, address, _ := strings.Cut(url, "://")
-				addresses[scheme] = address
-			}
-			return addresses
-		}
-		if over {
-			s.t.Fatalf("%s: it has no ids:\n%s", line, text)
-		}
-	}
+	d := testkit.Follow(s.t, command)
+	d.WaitReady()
+	return d
 }

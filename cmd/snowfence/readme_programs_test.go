@@ -35,7 +35,7 @@ func TestProgramThatTheREADMEShowsFirstMakesAnID(t *testing.T) {
 	r := readREADME(t)
 	first, _, _, _, _, test := r.programs(t)
 	folder := r.built(t, map[string]string{"main.go": first, "main_test.go": test}, "go", "build", "-o", "program", "&&", "go", "vet", ".", "&&", "go", "test", ".")
-	seen := map[string]bool{}
+	seen := once[string]{}
 	for range 2 {
 		command := exec.CommandContext(t.Context(), "./program")
 		command.Dir = folder
@@ -44,10 +44,10 @@ func TestProgramThatTheREADMEShowsFirstMakesAnID(t *testing.T) {
 			t.Fatalf("%v: %s", err, out)
 		}
 		id := strings.TrimSpace(string(out))
-		if _, err := snowfence.Parse(id); err != nil || seen[id] {
+		if _, err := snowfence.Parse(id); err != nil {
 			t.Errorf("it prints %s", out)
 		}
-		seen[id] = true
+		seen.take(t, "the program", id)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestProgramsOfTheREADMEServeFromTheirStores(t *testing.T) {
 	r := readREADME(t)
 	_, service, folder, etcd, postgres, _ := r.programs(t)
 	data := filepath.Join(t.TempDir(), "ids")
-	databaseURL, _ := testkit.SQL(t, "postgres")
+	databaseURL, _ := database(t, "postgres")
 	for name, store := range map[string]struct{ file, variable string }{
 		"folder":   {strings.Replace(folder, "/var/lib/orders/ids", data, 1), ""},
 		"etcd":     {etcd, "STORE=" + testkit.StartEngine(t, "etcd").URL("", 0)},
@@ -67,15 +67,15 @@ func TestProgramsOfTheREADMEServeFromTheirStores(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			program := r.built(t, map[string]string{"main.go": service, "store.go": store.file}, "go", "build", "-o", "program", "&&", "go", "vet", ".") + "/program"
-			seen := map[string]bool{}
+			seen := once[string]{}
 			for range 2 {
 				s := startService(t, program, store.variable)
 				for range 3 {
 					id := s.order()
-					if _, err := snowfence.Parse(id); err != nil || seen[id] {
+					if _, err := snowfence.Parse(id); err != nil {
 						t.Errorf("it answers %q", id)
 					}
-					seen[id] = true
+					seen.take(t, "the service", id)
 				}
 				s.end()
 			}

@@ -112,9 +112,7 @@ func (r readme) built(t *testing.T, files map[string]string, build ...string) st
 	t.Helper()
 	folder := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(folder, name), text)
 	}
 	run := func(line string) {
 		command := exec.CommandContext(t.Context(), "bash", "-ec", line)

@@ -5,8 +5,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,11 +17,7 @@ import (
 // log, in its metrics, and in /readyz, with the server's own words.
 func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 	t.Parallel()
-	binary := testkit.Build(t, programPath, "")
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, []byte("generators:\n  default:\n    window: 12s\n  segments:\n    kind: segment\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := written(t, "generators:\n  default:\n    window: 12s\n  segments:\n    kind: segment\n")
 	server := testkit.Redis(t)
 	set := func(replicas string) {
 		t.Helper()
@@ -31,9 +25,8 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := testkit.StartDaemon(t, binary, nil, "--config", config, "--store", "redis://"+server.Addr()+"?loss=1s")
-	d.WaitReady()
-	o := outage{daemon: d, client: testkit.Client()}
+	d := readyDaemon(t, "--config", config, "--store", "redis://"+server.Addr()+"?loss=1s")
+	client := testkit.Client()
 	failing := regexp.MustCompile(`snowfence_store_failing_seconds\{generator="(default|segments)"\} [0-9.e-]*[1-9]`)
 	// said returns the trouble of each generator, and reports whether the daemon is ready.
 	type trouble struct {
@@ -43,57 +36,40 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 	}
 	said := func() (lease, numbers trouble, ready bool) {
 		t.Helper()
-		status, _, body := o.ask(t, http.MethodGet, "/readyz")
+		said := ask(t, http.MethodGet, d.URL+"/readyz")
 		var answer struct{ Generators []trouble }
-		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Generators) != 2 {
-			t.Fatalf("/readyz says %s: %v", body, err)
+		if err := json.Unmarshal([]byte(said.body), &answer); err != nil || len(answer.Generators) != 2 {
+			t.Fatalf("/readyz says %s: %v", said.body, err)
 		}
-		return answer.Generators[0], answer.Generators[1], status == http.StatusOK
+		return answer.Generators[0], answer.Generators[1], said.status == http.StatusOK
 	}
 	set("1")
 	var lease, numbers trouble
 	for lease.Trouble == "" || numbers.Trouble == "" {
-		_, _ = testkit.Mint(t.Context(), o.client, d.URL, "segments", 1, nil) // until it reserves ahead
+		_, _ = testkit.Mint(t.Context(), client, d.URL, "segments", 1, nil) // until it reserves ahead
 		var ready bool
 		if lease, numbers, ready = said(); !ready {
 			t.Fatalf("it is not ready any more, and said no word of its trouble:\n%s", d.Log())
 		}
 		pause(t.Context(), 50*time.Millisecond)
 	}
-	if ids := o.try(t); !ids || !lease.Until.After(lease.Since) || !strings.Contains(lease.Trouble, "the store takes no writes: ") || !strings.Contains(lease.Trouble, "NOREPLICAS") {
+	if ids := (outage{daemon: d}).try(t); !ids || !lease.Until.After(lease.Since) || !strings.Contains(lease.Trouble, "the store takes no writes: ") || !strings.Contains(lease.Trouble, "NOREPLICAS") {
 		t.Errorf("an id came: %v; /readyz says %+v", ids, lease)
 	}
 	if !strings.Contains(numbers.Trouble, "no numbers can be reserved") || !strings.Contains(numbers.Trouble, "NOREPLICAS") || numbers.Since.IsZero() {
 		t.Errorf("/readyz says %+v", numbers)
 	}
-	if _, _, body := o.ask(t, http.MethodGet, "/metrics"); len(failing.FindAllString(body, -1)) != 2 {
+	if body := ask(t, http.MethodGet, d.URL+"/metrics").body; len(failing.FindAllString(body, -1)) != 2 {
 		t.Errorf("the metrics do not say it:\n%s", body)
 	}
-	logged := func(parts ...string) {
-		t.Helper()
-		for begun := time.Now(); ; pause(t.Context(), 50*time.Millisecond) {
-			for line := range strings.Lines(d.Log()) {
-				found := true
-				for _, part := range parts {
-					found = found && strings.Contains(line, part)
-				}
-				if found {
-					return
-				}
-			}
-			if time.Since(begun) > time.Minute {
-				t.Fatalf("no line of the log has %q:\n%s", parts, d.Log())
-			}
-		}
-	}
-	logged("WARN", "the store takes no writes", "NOREPLICAS", "left=")
-	logged("WARN", "no numbers can be reserved", "NOREPLICAS")
+	awaitLine(t, d, "WARN", "the store takes no writes", "NOREPLICAS", "left=")
+	awaitLine(t, d, "WARN", "no numbers can be reserved", "NOREPLICAS")
 	set("0")
 	for lease.Trouble != "" || numbers.Trouble != "" {
-		_, _ = testkit.Mint(t.Context(), o.client, d.URL, "segments", 1, nil)
+		_, _ = testkit.Mint(t.Context(), client, d.URL, "segments", 1, nil)
 		lease, numbers, _ = said()
 		pause(t.Context(), 20*time.Millisecond)
 	}
-	logged("INFO", "the store takes writes again")
-	logged("INFO", "the store gives numbers again")
+	awaitLine(t, d, "INFO", "the store takes writes again")
+	awaitLine(t, d, "INFO", "the store gives numbers again")
 }

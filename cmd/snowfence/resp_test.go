@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // clientsOfRedis runs programs that others wrote for Redis against the daemon.
@@ -67,8 +66,7 @@ func (c clientsOfRedis) contains(lines []string, text string) {
 
 func TestProgramsForRedisGetIDs(t *testing.T) {
 	t.Parallel()
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--store", "mem://")
-	d.WaitReady()
+	d := readyDaemon(t, "--store", "mem://")
 	host, port, err := net.SplitHostPort(d.Address("redis"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,16 +12,13 @@ import (
 // TestSchemaIsAllThatAUserWithoutRightsNeeds has an administrator make what schema prints, for a user who can't.
 func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 	t.Parallel()
-	server := testkit.Postgres(t)
-	admin := database(t, "postgres", server, "CREATE ROLE ids LOGIN PASSWORD '"+testkit.SQLPassword+"'")
-	file := configured(t, strings.Replace(admin, testkit.SQLUser, "ids", 1), "  orders: {}\n  invoices: {kind: series}\n  leaf: {kind: leaf-segment}\n")
+	admin, _ := database(t, "postgres", "CREATE ROLE schemaless LOGIN PASSWORD '"+testkit.SQLPassword+"'")
+	file := configured(t, strings.Replace(admin, testkit.SQLUser, "schemaless", 1), "  orders: {}\n  invoices: {kind: series}\n  leaf: {kind: leaf-segment}\n")
 	verb := func(want int, args ...string) string {
 		t.Helper()
-		p, stdout, stderr := inTest(t)
-		if code := p.run(t.Context(), append(args, "--config", file)...); code != want {
-			t.Errorf("%s: exit code %d, want %d: %s", args, code, want, stderr)
-		}
-		return stdout.String() + stderr.String()
+		p, _, _ := inTest(t)
+		stdout, stderr := p.must(t, want, append(args, "--config", file)...)
+		return stdout + stderr
 	}
 	for _, args := range [][]string{
 		{"series", "reserve", "invoices"}, {"series", "confirm", "invoices", "1", "TOKEN"}, {"next", "-g", "orders"},
@@ -30,7 +27,7 @@ func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 			t.Errorf("%s without tables: %s", args, said)
 		}
 	}
-	database(t, "postgres", server, verb(exitOK, "namespace", "schema"), "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids",
+	execute(t, admin, verb(exitOK, "namespace", "schema"), "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO schemaless",
 		"INSERT INTO leaf_alloc (biz_tag, step) VALUES ('leaf', 10)")
 	verb(exitOK, "series", "reserve", "invoices")
 	verb(exitOK, "next", "-g", "orders")

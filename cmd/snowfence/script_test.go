@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net/http"
@@ -11,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // This file has the commands that the scripts of testdata/script use beside
@@ -56,27 +57,15 @@ func fetch(ts *testscript.TestScript, negated bool, args []string) {
 }
 
 // daemons are the running ones of a script, by name.
-type daemons map[string]*running
+type daemons map[string]*testkit.Daemon
 
-type running struct {
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when standard error was read to its end
-	lines *strings.Builder
-}
-
-// daemonsKey is where a script keeps its daemons.
-type daemonsKey struct{}
+// daemonsKey is where a script keeps its daemons, and testKey where its test is.
+type (
+	daemonsKey struct{}
+	testKey    struct{}
+)
 
 func daemonsOf(ts *testscript.TestScript) daemons { return ts.Value(daemonsKey{}).(daemons) }
-
-// kill ends what is still running when a script ends.
-func (d daemons) kill() {
-	for _, r := range d {
-		_ = r.cmd.Process.Kill()
-		<-r.ended
-		_ = r.cmd.Wait()
-	}
-}
 
 // command is the program with the environment that daemons need.
 func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
@@ -100,59 +89,32 @@ func start(ts *testscript.TestScript, negated bool, args []string) {
 	}
 	const port = "127.0.0.1:0"
 	cmd := command(ts, append([]string{"serve", "--resp", port, "--grpc", port, "--thrift", port}, args[1:]...)...)
-	stderr, err := cmd.StderrPipe()
-	ts.Check(err)
-	ts.Check(cmd.Start())
-	r := &running{cmd: cmd, ended: make(chan struct{}), lines: &strings.Builder{}}
-	daemonsOf(ts)[args[0]] = r
-	ready := make(chan string, 1)
-	go r.watch(stderr, ready)
-	select {
-	case url := <-ready:
-		ts.Setenv(args[0], url)
-		ts.Setenv(args[0]+"_address", strings.TrimPrefix(url, "http://"))
-	case <-r.ended:
-		_ = cmd.Wait()
-		ts.Fatalf("the daemon ended: %s", r.lines)
-	}
-}
-
-// watch reads what the daemon says.
-func (r *running) watch(stderr io.Reader, ready chan<- string) {
-	defer close(r.ended)
-	url := ""
-	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		line := lines.Text()
-		r.lines.WriteString(line + "\n")
-		if _, after, ok := strings.Cut(line, "snowfence: listening on "); ok && strings.HasPrefix(after, "http") {
-			url = after
-		}
-		if line == "snowfence: ready" {
-			ready <- url
-		}
-	}
+	d := testkit.Follow(ts.Value(testKey{}).(testing.TB), cmd)
+	d.WaitReady()
+	daemonsOf(ts)[args[0]] = d
+	ts.Setenv(args[0], d.URL)
+	ts.Setenv(args[0]+"_address", strings.TrimPrefix(d.URL, "http://"))
 }
 
 // halt ends a daemon by a signal and checks that it leaves in good order. What
 // it said is in the file NAME.log.
 func halt(ts *testscript.TestScript, negated bool, args []string) {
-	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt, "KILL": os.Kill}
-	if negated || len(args) != 2 || signals[args[1]] == nil {
+	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	if negated || len(args) != 2 || signals[args[1]] == 0 {
 		ts.Fatalf("usage: halt NAME TERM|INT|KILL")
 	}
-	r := daemonsOf(ts)[args[0]]
-	if r == nil {
+	d := daemonsOf(ts)[args[0]]
+	if d == nil {
 		ts.Fatalf("%s is not running", args[0])
 	}
 	delete(daemonsOf(ts), args[0])
-	ts.Check(r.cmd.Process.Signal(signals[args[1]]))
-	<-r.ended
-	err := r.cmd.Wait()
-	ts.Logf("%s", r.lines)
-	if err != nil && args[1] != "KILL" {
-		ts.Fatalf("after SIG%s: %v", args[1], err)
+	d.Signal(signals[args[1]])
+	code := d.WaitEnded()
+	ts.Logf("%s", d.Log())
+	if code != 0 && args[1] != "KILL" {
+		ts.Fatalf("after SIG%s: exit code %d", args[1], code)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(r.lines.String()), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(d.Log()+"\n"), 0o600))
 }
 
 // workers checks that the first ids of two files have different worker ids, or

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -37,11 +35,11 @@ const (
 // is cut off from the store, with its wall clock set back at times. The other one takes over each time.
 // All the while clients ask both. If a call returned before another one was sent, its ids are smaller.
 func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
-	binary := testkit.Build(t, programPath, "faultclock")
+	t.Parallel()
 	for name := range strings.SplitSeq(*standbyEngines, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDuo(t, binary, name)
+			d := newDuo(t, name)
 			defer d.judge() // of a run that fails, too
 			d.run()
 		})
@@ -51,11 +49,9 @@ func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
 // duo is two daemons of one namespace, and those who ask them.
 type duo struct {
 	t         *testing.T
-	binary    string
 	folder    string // of the store; empty if it has a server
 	began     time.Time
 	subjects  [2]*subject
-	arguments [2][]string
 	askers    []*asker
 	handovers []handover
 
@@ -73,19 +69,12 @@ type handover struct {
 type asker struct {
 	to    int // the daemon that it asks next
 	loyal bool
-	calls []call
-	ids   []snowfence.ID
+	drawn []countertest.Drawn // of each call two, on one monotonic clock
 }
 
-// call is a request that got ids, on one monotonic clock.
-type call struct {
-	sent, received time.Duration
-	first, last    snowfence.ID
-}
-
-func newDuo(t *testing.T, binary, engineName string) *duo {
+func newDuo(t *testing.T, engineName string) *duo {
 	ctx, stop := context.WithCancel(t.Context())
-	d := &duo{t: t, binary: binary, began: time.Now(), stop: stop}
+	d := &duo{t: t, began: time.Now(), stop: stop}
 	t.Cleanup(func() { stop(); d.running.Wait() })
 	engine := testkit.StartEngine(t, engineName)
 	if engine.Server == nil {
@@ -93,16 +82,10 @@ func newDuo(t *testing.T, binary, engineName string) *duo {
 	}
 	config := strictConfig(t)
 	for number := range d.subjects {
-		s := &subject{number: number, offset: filepath.Join(t.TempDir(), "offset")}
-		s.setClock(t, 0)
-		address := ""
-		if engine.Server != nil {
-			s.proxy = testkit.NewProxy(t, engine.Server.Addr())
-			address = s.proxy.Addr()
-		}
+		s := newSubject(t, number, "--config", config, "--data", t.TempDir())
+		s.use(engine, 0)
 		d.subjects[number] = s
-		d.arguments[number] = []string{"--config", config, "--store", engine.URL(address, 0), "--data", t.TempDir()}
-		d.start(s)
+		s.start()
 	}
 	for i := range standbyClients + len(d.subjects) {
 		a := &asker{to: i % len(d.subjects), loyal: i >= standbyClients}
@@ -110,14 +93,6 @@ func newDuo(t *testing.T, binary, engineName string) *duo {
 		d.running.Go(func() { d.ask(ctx, a) })
 	}
 	return d
-}
-
-// start starts a subject's daemon, the first time or again.
-func (d *duo) start(s *subject) {
-	daemon := testkit.StartDaemon(d.t, d.binary, []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + s.offset}, d.arguments[s.number]...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.daemon = daemon
 }
 
 // ask asks until the context ends. A loyal client waits for a daemon that is stopped, so that one has
@@ -136,8 +111,9 @@ func (d *duo) ask(ctx context.Context, a *asker) {
 		ids, err := testkit.Mint(ctx, client, s.current().URL, "default", 2, nil)
 		received := time.Since(d.began)
 		if len(ids) > 0 {
-			a.calls = append(a.calls, call{sent, received, ids[0], ids[len(ids)-1]})
-			a.ids = append(a.ids, ids...)
+			for _, id := range ids {
+				a.drawn = append(a.drawn, countertest.Drawn{Number: int64(id), Begun: sent, End: received})
+			}
 			s.minted.Add(int64(len(ids)))
 		}
 		if err != nil && !a.loyal {
@@ -159,12 +135,12 @@ func (d *duo) run() {
 				d.t.Errorf("the daemon ended with exit code %d:\n%s", code, holder.log())
 			}
 			taken()
-			d.start(holder)
+			holder.start()
 		}},
 		{"crash: killed", func(holder, _ *subject, taken func()) {
 			holder.current().Kill()
 			taken()
-			d.start(holder)
+			holder.start()
 		}},
 		{"crash: stopped, and continued", func(holder, _ *subject, taken func()) {
 			freeze(d.t, holder.current())
@@ -192,7 +168,7 @@ func (d *duo) run() {
 		successor := d.subjects[1-holder.number]
 		d.awaitStandby(successor)
 		if random.IntN(2) == 0 {
-			holder.setClock(d.t, -standbySkew)
+			holder.setClock(-standbySkew)
 		}
 		pause(d.t.Context(), between(random, 0, standbyWindow))
 		before, began := successor.minted.Load(), time.Since(d.began)
@@ -201,7 +177,7 @@ func (d *duo) run() {
 				d.t.Fatalf("%s: the standby does not take over:\n%s", cause.name, successor.log())
 			}
 			d.handovers = append(d.handovers, handover{cause.name, began, time.Since(d.began)})
-			holder.setClock(d.t, 0)
+			holder.setClock(0)
 		})
 	}
 	d.awaitStandby(d.subjects[1-d.holder().number])
@@ -232,21 +208,16 @@ func (d *duo) awaitStandby(s *subject) {
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
 	testkit.Eventually(d.t, func(ctx context.Context) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.current().URL+"/readyz", http.NoBody)
-		if err != nil {
-			return err
-		}
-		answer, err := client.Do(request)
+		answer, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
 		if err != nil {
 			return fmt.Errorf("%w:\n%s", err, s.log())
 		}
-		defer func() { _ = answer.Body.Close() }()
 		var body struct{ Generators []struct{ Problem string } }
-		if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
+		if err := json.Unmarshal([]byte(answer.body), &body); err != nil {
 			return err
 		}
-		if answer.StatusCode != http.StatusServiceUnavailable || len(body.Generators) != 1 || !strings.HasSuffix(body.Generators[0].Problem, "/standby") {
-			return fmt.Errorf("one that stands by answers %s, %+v:\n%s", answer.Status, body, s.log())
+		if answer.status != http.StatusServiceUnavailable || len(body.Generators) != 1 || !strings.HasSuffix(body.Generators[0].Problem, "/standby") {
+			return fmt.Errorf("one that stands by answers %d, %+v:\n%s", answer.status, body, s.log())
 		}
 		return nil
 	})
@@ -256,53 +227,29 @@ func (d *duo) awaitStandby(s *subject) {
 func (d *duo) judge() {
 	d.stop()
 	d.running.Wait()
-	var calls []call
-	var ids []snowfence.ID
+	var drawn []countertest.Drawn
 	for _, a := range d.askers {
-		calls = append(calls, a.calls...)
-		ids = append(ids, a.ids...)
+		drawn = append(drawn, a.drawn...)
 	}
-	for _, fault := range disorder(calls) {
-		d.t.Error(fault)
+	if err := countertest.Order(drawn); err != nil {
+		d.t.Error(err)
 	}
-	slices.Sort(ids)
-	total := len(ids)
-	if repeated := total - len(slices.Compact(ids)); repeated > 0 {
-		d.t.Errorf("%d ids were given twice", repeated)
+	numbers, returned := make([]int64, len(drawn)), make([]time.Duration, len(drawn))
+	for i, n := range drawn {
+		numbers[i], returned[i] = n.Number, n.End
 	}
-	d.t.Logf("%d failovers in %s, seed %d: %d ids in %d calls", len(d.handovers), time.Since(d.began).Round(time.Second), *standbySeed, total, len(calls))
-	for _, line := range gaps(calls, d.handovers) {
+	if err := countertest.Distinct(numbers); err != nil {
+		d.t.Error(err)
+	}
+	slices.Sort(returned)
+	d.t.Logf("%d failovers in %s, seed %d: %d ids", len(d.handovers), time.Since(d.began).Round(time.Second), *standbySeed, len(drawn))
+	for _, line := range gaps(returned, d.handovers) {
 		d.t.Log(line)
 	}
 }
 
-// disorder returns the calls whose ids are not above those of every call that returned before they were
-// sent, ten at most.
-func disorder(calls []call) (faults []string) {
-	sent := slices.SortedFunc(slices.Values(calls), func(a, b call) int { return cmp.Compare(a.sent, b.sent) })
-	returned := slices.SortedFunc(slices.Values(calls), func(a, b call) int { return cmp.Compare(a.received, b.received) })
-	earlier := call{first: -1, last: -1} // the one with the highest id
-	for _, c := range sent {
-		for len(returned) > 0 && returned[0].received < c.sent {
-			if returned[0].last > earlier.last {
-				earlier = returned[0]
-			}
-			returned = returned[1:]
-		}
-		if c.first <= earlier.last && len(faults) < 10 {
-			faults = append(faults, fmt.Sprintf("a call sent at %s got id %d, and one that returned at %s has %d", c.sent, c.first, earlier.received, earlier.last))
-		}
-	}
-	return faults
-}
-
-// gaps returns a line for each cause: how long there was no answer in its failovers.
-func gaps(calls []call, handovers []handover) (lines []string) {
-	returned := make([]time.Duration, len(calls))
-	for i, c := range calls {
-		returned[i] = c.received
-	}
-	slices.Sort(returned)
+// gaps returns a line for each cause: how long there was no answer in its failovers. The answers are sorted.
+func gaps(returned []time.Duration, handovers []handover) (lines []string) {
 	byCause := map[string][]time.Duration{}
 	for _, h := range handovers {
 		i, _ := slices.BinarySearch(returned, h.began)
@@ -319,25 +266,4 @@ func gaps(calls []call, handovers []handover) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-func TestDisorderOfCallsIsFound(t *testing.T) {
-	at := func(sent, received time.Duration, first, last snowfence.ID) call {
-		return call{sent, received, first, last}
-	}
-	for _, test := range []struct {
-		name   string
-		calls  []call
-		faults int
-	}{
-		{"one after the other", []call{at(0, 1, 5, 6), at(2, 3, 7, 8)}, 0},
-		{"at a time", []call{at(0, 2, 7, 8), at(1, 3, 5, 6)}, 0},
-		{"later and lower", []call{at(0, 1, 7, 8), at(2, 3, 5, 6)}, 1},
-		{"later and the same", []call{at(0, 1, 5, 6), at(2, 3, 6, 7)}, 1},
-		{"lower than one long ago", []call{at(0, 1, 9, 9), at(2, 3, 10, 10), at(0, 4, 1, 1), at(5, 6, 8, 8)}, 1},
-	} {
-		if found := disorder(test.calls); len(found) != test.faults {
-			t.Errorf("%s: %v, want %d", test.name, found, test.faults)
-		}
-	}
 }

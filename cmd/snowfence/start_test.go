@@ -7,22 +7,20 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
 // starter starts daemons of one store, each when the one before has ended.
 type starter struct {
 	t         testing.TB
-	binary    string
 	arguments []string
 	d         *testkit.Daemon
 	ids       []snowfence.ID
@@ -32,8 +30,7 @@ type starter struct {
 func (s *starter) start(data string) time.Duration {
 	s.t.Helper()
 	begun := time.Now()
-	s.d = testkit.StartDaemon(s.t, s.binary, nil, append(slices.Clip(s.arguments), "--data", data)...)
-	s.d.WaitReady()
+	s.d = readyDaemon(s.t, append(slices.Clip(s.arguments), "--data", data)...)
 	var err error
 	if s.ids, err = testkit.Mint(s.t.Context(), testkit.Client(), s.d.URL, "default", 1, s.ids); err != nil {
 		s.t.Fatalf("%v\n%s", err, s.d.Log())
@@ -41,21 +38,12 @@ func (s *starter) start(data string) time.Duration {
 	return time.Since(begun)
 }
 
-// end ends the daemon as a service manager does.
-func (s *starter) end() {
-	s.t.Helper()
-	s.d.Signal(syscall.SIGTERM)
-	if code := s.d.WaitEnded(); code != 0 {
-		s.t.Fatalf("exit code %d:\n%s", code, s.d.Log())
-	}
-}
-
 // TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce ends a daemon by SIGTERM and by SIGKILL. The next one
 // with its state directory goes on with its term. One with another directory claims a worker id.
 func TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce(t *testing.T) {
 	t.Parallel()
 	e := testkit.StartEngine(t, "redis")
-	s := &starter{t: t, binary: testkit.Build(t, programPath, ""), arguments: []string{"--store", e.URL("", 3*time.Second)}}
+	s := &starter{t: t, arguments: []string{"--store", e.URL("", 3*time.Second)}}
 	here := t.TempDir()
 	expect := func(what string, times int) {
 		t.Helper()
@@ -66,20 +54,19 @@ func TestProgramStartedAgainBesideALossyStoreGoesOnAtOnce(t *testing.T) {
 	const resumed, claimed, left = "resumed a term from the journal", "claimed a worker id", "left its worker id to the next process"
 	s.start(here)
 	expect(claimed, 1)
-	s.end()
+	ended(s.t, s.d)
 	expect(left, 1)
 	s.start(here)
 	expect(resumed, 1)
 	s.d.Kill()
 	s.start(here)
 	expect(resumed, 1)
-	s.end()
+	ended(s.t, s.d)
 	s.start(t.TempDir())
 	expect(claimed, 1)
-	s.end()
-	slices.Sort(s.ids)
-	if unique := slices.Compact(slices.Clone(s.ids)); len(unique) != 4 {
-		t.Errorf("the ids are %d", s.ids)
+	ended(s.t, s.d)
+	if err := countertest.Distinct(s.ids); err != nil || len(s.ids) != 4 {
+		t.Errorf("the ids are %d, %v", s.ids, err)
 	}
 }
 
@@ -91,7 +78,7 @@ func TestProgramStartedAgainWhileItsLossyStoreIsAwayGoesOnAtOnce(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			e := testkit.StartEngine(t, "redis")
-			s := &starter{t: t, binary: testkit.Build(t, programPath, ""), arguments: []string{"--store", e.URL("", 3*time.Second)}}
+			s := &starter{t: t, arguments: []string{"--store", e.URL("", 3*time.Second)}}
 			here := t.TempDir()
 			s.start(here)
 			away(e.Server)
@@ -113,34 +100,22 @@ func TestProgramStartsWhileAStoreIsAway(t *testing.T) {
 	t.Parallel()
 	here, away := testkit.StartEngine(t, "etcd"), testkit.StartEngine(t, "postgres")
 	away.Server.Kill()
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	err := os.WriteFile(config, fmt.Appendf(nil, `store: %s
+	d := startDaemon(t, "--config", written(t, fmt.Sprintf(`store: %s
 stores: {sql: %q}
 generators:
   orders: {}
   chat: {store: sql, namespace: chat}
   tickets: {store: sql, kind: ticket}
-`, here.URL("", 0), away.URL("", 0)), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", config)
+`, here.URL("", 0), away.URL("", 0))))
 	client := testkit.Client()
 	ready := func(path string) bool {
-		answer, err := client.Get(d.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
+		return ask(t, http.MethodGet, d.URL+path).status == http.StatusOK
 	}
 	for !ready("/readyz/orders") {
 		runtime.Gosched()
 	}
 	for _, name := range []string{"chat", "tickets"} {
-		for !strings.Contains(d.Log(), `level=WARN msg="the generator can't start yet: it is tried again" generator=`+name) {
-			runtime.Gosched()
-		}
+		awaitLine(t, d, `level=WARN msg="the generator can't start yet: it is tried again" generator=`+name)
 		if ready("/readyz/" + name) {
 			t.Errorf("%s is ready without its store", name)
 		}
@@ -161,20 +136,16 @@ generators:
 // exits with 0, and says which worker id can't be claimed until when.
 func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 	t.Parallel()
-	binary := testkit.Build(t, programPath, "")
 	for _, engine := range []string{"etcd", "postgres"} {
 		for how, away := range map[string]func(*testkit.Server){"stopped": (*testkit.Server).Pause, "gone": (*testkit.Server).Kill} {
 			t.Run(engine+" "+how, func(t *testing.T) {
 				t.Parallel()
 				e := testkit.StartEngine(t, engine)
-				config := filepath.Join(t.TempDir(), "snowfence.yaml")
-				if err := os.WriteFile(config, []byte("generators:\n  default: {}\n  users: {kind: segment}\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				s := &starter{t: t, binary: binary, arguments: []string{"--config", config, "--store", e.URL("", time.Second)}}
+				config := written(t, "generators:\n  default: {}\n  users: {kind: segment}\n")
+				s := &starter{t: t, arguments: []string{"--config", config, "--store", e.URL("", time.Second)}}
 				s.start(t.TempDir())
 				away(e.Server)
-				s.end()
+				ended(s.t, s.d)
 				for _, want := range []string{
 					`level=WARN msg="did not give the worker id back, which can't be claimed until then" generator=default`,
 					`level=WARN msg="did not give unused numbers back: the counter skips them" generator=users`, "level=INFO msg=ended",
@@ -191,7 +162,6 @@ func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 // BenchmarkStart measures from the start of the program to its first id, by HTTP: in a new namespace,
 // after SIGTERM and after SIGKILL on the same host, and on another host, which has no journal.
 func BenchmarkStart(b *testing.B) {
-	binary := testkit.Build(b, programPath, "")
 	for _, engine := range []struct {
 		name, server string
 		durable      bool
@@ -210,16 +180,16 @@ func BenchmarkStart(b *testing.B) {
 			}
 			took := map[string][]time.Duration{}
 			for round := 0; b.Loop(); round++ {
-				s := &starter{t: b, binary: binary, arguments: []string{"--store", url, "--namespace", "round" + string(rune('a'+round%26))}}
+				s := &starter{t: b, arguments: []string{"--store", url, "--namespace", "round" + string(rune('a'+round%26))}}
 				here := b.TempDir()
 				took["new"] = append(took["new"], s.start(here))
-				s.end()
+				ended(s.t, s.d)
 				took["again"] = append(took["again"], s.start(here))
 				s.d.Kill()
 				took["killed"] = append(took["killed"], s.start(here))
-				s.end()
+				ended(s.t, s.d)
 				took["elsewhere"] = append(took["elsewhere"], s.start(b.TempDir()))
-				s.end()
+				ended(s.t, s.d)
 			}
 			b.ReportMetric(0, "ns/op")
 			for what, times := range took {
@@ -232,7 +202,7 @@ func BenchmarkStart(b *testing.B) {
 
 // TestProgramHasItsOwnTimeZones: an image with the program alone has no others, and daily numbers need them.
 func TestProgramHasItsOwnTimeZones(t *testing.T) {
-	program, err := os.ReadFile(testkit.Build(t, programPath, ""))
+	program, err := os.ReadFile(executable(t, ""))
 	if err != nil || !bytes.Contains(program, []byte("Asia/Kathmandu")) {
 		t.Errorf("Asia/Kathmandu is not in the program: %v", err)
 	}

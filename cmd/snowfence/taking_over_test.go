@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,33 +14,19 @@ import (
 // TestPageOfTakingOverWorksAsWritten runs the commands of docs/taking-over.md with its configuration. Old ids
 // come from a system of the same layout that has the worker ids 0 to 31.
 func TestPageOfTakingOverWorksAsWritten(t *testing.T) {
-	page, err := os.ReadFile("../../docs/taking-over.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "```yaml\n")
-	config, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("the page has no configuration")
-	}
+	page, config := pageText(t, "taking-over.md"), block(t, "taking-over.md", "yaml\n")
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("snowfence.yaml", []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, "snowfence.yaml", config)
 	twitter, err := snowfence.PresetByName("twitter")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, stdout, stderr := inTest(t)
+	p, _, _ := inTest(t)
 	p.environ = append(p.environ, "HOME="+filepath.Join(t.TempDir(), "home"))
 	run := func(line string) string {
 		t.Helper()
-		stdout.Reset()
-		stderr.Reset()
-		if code := p.run(t.Context(), strings.Fields(line)[1:]...); code != exitOK {
-			t.Fatalf("%s: exit code %d: %s%s", line, code, stdout, stderr)
-		}
-		return stdout.String()
+		stdout, _ := p.must(t, exitOK, strings.Fields(line)[1:]...)
+		return stdout
 	}
 	next := func() snowfence.Parts {
 		t.Helper()
@@ -56,7 +41,7 @@ func TestPageOfTakingOverWorksAsWritten(t *testing.T) {
 		return parts
 	}
 	commands := 0
-	for lines := bufio.NewScanner(strings.NewReader(string(page))); lines.Scan(); {
+	for lines := bufio.NewScanner(strings.NewReader(page)); lines.Scan(); {
 		line, indented := strings.CutPrefix(lines.Text(), "    ")
 		if !indented || !strings.HasPrefix(line, "snowfence ") {
 			continue
@@ -86,9 +71,7 @@ func TestPageOfTakingOverWorksAsWritten(t *testing.T) {
 	}
 	// With the division taken out, the old worker ids are claimed too, above the floor.
 	open := strings.Replace(config, "workers: 32-1023", "workers: 0-31", 1)
-	if err := os.WriteFile("snowfence.yaml", []byte(open), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, "snowfence.yaml", open)
 	if parts := next(); parts.Datacenter != 0 {
 		t.Errorf("%+v", parts)
 	}

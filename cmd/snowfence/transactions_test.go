@@ -5,9 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,15 +18,10 @@ import (
 // farAway is where the second counter begins, so that a number of the first is seen among its own.
 const farAway = 1_000_000_000
 
-// counted is the numbers that clients got, and how often each came.
-type counted map[int64]int
-
-// take adds a number that the counter gave.
-func (c counted) take(t *testing.T, counter string, n int64) {
+// takeNumber adds a number that the counter gave.
+func takeNumber(t *testing.T, had once[int64], counter string, n int64) {
 	t.Helper()
-	if c[n]++; c[n] > 1 {
-		t.Errorf("%s: %d comes %d times", counter, n, c[n])
-	}
+	had.take(t, counter, n)
 	if n <= 0 || n >= farAway != (counter == "far") {
 		t.Errorf("%s gave %d, which is another's", counter, n)
 	}
@@ -38,13 +31,9 @@ func (c counted) take(t *testing.T, counter string, n int64) {
 // connection. Redis beside the daemon gets the same.
 func TestTransactionsOfClientsGetTheirOwnNumbers(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "ids.yaml")
 	config := fmt.Sprintf("generators:\n  near: {kind: segment}\n  far: {kind: segment, settings: {start: \"%d\"}}\n", farAway)
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), nil, "--config", file, "--store", "file:"+t.TempDir(), "--data", t.TempDir())
-	d.WaitReady()
+	file := written(t, config)
+	d := readyDaemon(t, "--config", file, "--store", "file:"+t.TempDir(), "--data", t.TempDir())
 	server := testkit.Redis(t, "--appendonly", "no")
 	if _, err := testkit.RedisCall(t.Context(), server.Addr(), fmt.Sprint("SET far ", farAway)); err != nil {
 		t.Fatal(err)
@@ -52,7 +41,7 @@ func TestTransactionsOfClientsGetTheirOwnNumbers(t *testing.T) {
 	const rounds = 5000
 	for name, address := range map[string]string{"the daemon": d.Address("redis"), "redis-server": server.Addr()} {
 		t.Run(name, func(t *testing.T) {
-			numbers := counted{}
+			numbers := once[int64]{}
 			transactionsByGo(t, numbers, address, rounds)
 			if t.Failed() {
 				return // Python's would only add to it
@@ -66,7 +55,7 @@ func TestTransactionsOfClientsGetTheirOwnNumbers(t *testing.T) {
 }
 
 // transactionsByGo gets three numbers a round by go-redis: two by a transaction, one by a plain command.
-func transactionsByGo(t *testing.T, numbers counted, address string, rounds int) {
+func transactionsByGo(t *testing.T, numbers once[int64], address string, rounds int) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: address})
 	conn := client.Conn()
@@ -77,13 +66,13 @@ func transactionsByGo(t *testing.T, numbers counted, address string, rounds int)
 		if _, err := p.Exec(t.Context()); err != nil {
 			t.Errorf("transaction: %v", err)
 		} else {
-			numbers.take(t, "near", near.Val())
-			numbers.take(t, "far", far.Val())
+			takeNumber(t, numbers, "near", near.Val())
+			takeNumber(t, numbers, "far", far.Val())
 		}
 		if n, err := conn.Incr(t.Context(), "far").Result(); err != nil {
 			t.Errorf("far: %v", err)
 		} else {
-			numbers.take(t, "far", n)
+			takeNumber(t, numbers, "far", n)
 		}
 		if t.Failed() {
 			return
@@ -92,7 +81,7 @@ func transactionsByGo(t *testing.T, numbers counted, address string, rounds int)
 }
 
 // transactionsByPython does the same by redis-py, whose pipelines are transactions by default.
-func transactionsByPython(t *testing.T, numbers counted, address string, rounds int) {
+func transactionsByPython(t *testing.T, numbers once[int64], address string, rounds int) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "sh", "-c", python+"testdata/clients/transactions.py redis://"+address+" "+strconv.Itoa(rounds))
 	var stderr bytes.Buffer
@@ -108,7 +97,7 @@ func transactionsByPython(t *testing.T, numbers counted, address string, rounds 
 			if err != nil {
 				t.Fatal(err)
 			}
-			numbers.take(t, words[0], n)
+			takeNumber(t, numbers, words[0], n)
 		}
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
-	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -47,7 +46,8 @@ func fencedWides(t *testing.T, preset string, worker *int64) ([]snowfence.WideID
 const leastForMariaDB = 1 << 14
 
 func TestTypeUUIDOfMariaDBRefusesSmallWorkerIDs(t *testing.T) {
-	_, db := testkit.SQL(t, "mysql")
+	t.Parallel()
+	_, db := database(t, "mysql")
 	for _, worker := range []int64{0, leastForMariaDB - 1, leastForMariaDB, 1<<20 - 1} {
 		ids, _ := fencedWides(t, "uuid8", &worker)
 		var got sql.NullString
@@ -59,6 +59,7 @@ func TestTypeUUIDOfMariaDBRefusesSmallWorkerIDs(t *testing.T) {
 }
 
 func TestSQLServersReadFencedUUIDsBackByteForByte(t *testing.T) {
+	t.Parallel()
 	worker := int64(leastForMariaDB)
 	ids, _ := fencedWides(t, "uuid8", &worker)
 	asText := func(id snowfence.WideID) any { return id }
@@ -76,7 +77,7 @@ func TestSQLServersReadFencedUUIDsBackByteForByte(t *testing.T) {
 	} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			_, db := testkit.SQL(t, scheme)
+			_, db := database(t, scheme)
 			insert := "insert into ids values (?)"
 			if scheme == "postgres" {
 				insert = "insert into ids values ($1)"
@@ -107,6 +108,7 @@ func TestSQLServersReadFencedUUIDsBackByteForByte(t *testing.T) {
 }
 
 func TestMongoDBsLibraryReadsFencedObjectIDsBackByteForByte(t *testing.T) {
+	t.Parallel()
 	type document struct {
 		ID bson.ObjectID `bson:"_id"`
 	}
@@ -133,6 +135,7 @@ func TestMongoDBsLibraryReadsFencedObjectIDsBackByteForByte(t *testing.T) {
 }
 
 func TestGooglesLibraryReadsFencedUUIDsBackByteForByte(t *testing.T) {
+	t.Parallel()
 	ids, _ := fencedWides(t, "uuid8", nil)
 	for _, id := range ids {
 		theirs, err := uuid.Parse(id.String())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,26 +25,20 @@ func TestTakeOverWithARegisterThatCannotBeReadFails(t *testing.T) {
 // generators; a namespace that is made with other datacenters keeps its daemon
 // from ever using it.
 func TestNewNamespaceHasTheDatacentersOfItsOwnGenerator(t *testing.T) {
-	p, stdout, stderr := inTest(t)
-	config, folder := filepath.Join(t.TempDir(), "snowfence.yaml"), filepath.Join(t.TempDir(), "store")
+	p, _, _ := inTest(t)
+	folder := filepath.Join(t.TempDir(), "store")
 	text := "generators:\n  a: {namespace: na, preset: twitter, datacenters: '1'}\n  b: {namespace: nb, preset: twitter, datacenters: '2, 3'}\n"
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(want int, args ...string) {
+	config := written(t, text)
+	run := func(want int, args ...string) string {
 		t.Helper()
-		stdout.Reset()
-		stderr.Reset()
-		if code := p.run(t.Context(), append(args, "--config", config, "--store", "file:"+folder, "--namespace", "nb")...); code != want {
-			t.Errorf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
+		stdout, _ := p.must(t, want, append(args, "--config", config, "--store", "file:"+folder, "--namespace", "nb")...)
+		return stdout
 	}
 	take := []string{"workers", "import", "list", "--layout", "twitter", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--workers", "all", "--datacenter"}
 	run(exitUsage, append(take, "1")...)
 	run(exitFailure, "namespace", "show") // nothing was made
 	run(exitOK, append(take, "2")...)
-	run(exitOK, "namespace", "show")
-	if !strings.Contains(stdout.String(), "2 3 of 32") {
-		t.Errorf("%s", stdout)
+	if said := run(exitOK, "namespace", "show"); !strings.Contains(said, "2 3 of 32") {
+		t.Errorf("%s", said)
 	}
 }

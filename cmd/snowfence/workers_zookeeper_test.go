@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 // is refused while it still uploads, and issues none of its ids again; and does
 // the same to the others as far as they differ.
 func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
+	t.Parallel()
 	server := testkit.ZooKeeper(t)
 	conn, _, err := zk.Connect([]string{server.Addr()}, 2*time.Second, zk.WithLogInfo(false))
 	if err != nil {
@@ -60,16 +60,17 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		}
 	}
 
-	p, stdout, stderr := inTest(t)
+	p, _, _ := inTest(t)
 	store := "file:" + filepath.Join(t.TempDir(), "store")
 	run := func(want int, args ...string) string {
 		t.Helper()
-		stdout.Reset()
-		stderr.Reset()
-		if code := p.run(t.Context(), args...); code != want {
-			t.Fatalf("%v: exit code %d, want %d: %s%s", args, code, want, stdout, stderr)
-		}
-		return stdout.String() + stderr.String()
+		stdout, stderr := p.must(t, want, args...)
+		return stdout + stderr
+	}
+	applied := func(args ...string) []line {
+		t.Helper()
+		stdout, _ := p.must(t, exitOK, append(args, "--yes")...)
+		return lines(t, stdout)
 	}
 	take := []string{"workers", "import", "leaf", "--zookeeper", server.Addr(), "--name", "orders", "--namespace", "orders", "--store", store, "--watch", "300ms", "-o", "json"}
 
@@ -104,27 +105,24 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 		t.Errorf("ahead: %s", said)
 	}
 	take = append(take, "--ahead", "1h")
-	plan := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	plan := applied(take...)
 	if len(plan) != 3 || plan[0].Action != "create" || plan[1].Action != "create" || !plan[2].Applied {
 		t.Errorf("plan %+v", plan)
 	}
-	again := lines(t, run(exitOK, append(take, "--yes")...)[:stdout.Len()])
+	again := applied(take...)
 	if len(again) != 3 || again[0].Action != "keep" || again[1].Action != "keep" {
 		t.Errorf("again %+v", again)
 	}
 
 	// A pinned claim now is refused with the reason; 20 minutes later it is not.
-	config := filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(config, []byte("generators:\n  default:\n    namespace: orders\n    preset: leaf\n    worker: 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	config := written(t, "generators:\n  default:\n    namespace: orders\n    preset: leaf\n    worker: 1\n")
 	next := []string{"next", "-n", "5000", "--config", config, "--store", store}
 	if said := run(exitUnsafe, next...); !strings.Contains(said, "behind the ticks of worker 1, whose last write was by") {
 		t.Errorf("at once: %s", said)
 	}
 	p.clock = later{snowfence.SystemClock(), 20 * time.Minute}
-	run(exitOK, next...)
-	for text := range strings.Lines(stdout.String()) {
+	stdout, _ := p.must(t, exitOK, next...)
+	for text := range strings.Lines(stdout) {
 		id, err := snowfence.Parse(strings.TrimSpace(text))
 		if err != nil {
 			t.Fatal(err)

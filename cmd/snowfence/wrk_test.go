@@ -3,9 +3,7 @@
 package main
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"testing"
@@ -22,11 +20,8 @@ end
 
 func TestProgramWrkGetsANewIDByEachRequest(t *testing.T) {
 	t.Parallel()
-	d, _ := clientDaemon(t, nil)
-	script := filepath.Join(t.TempDir(), "ids.lua")
-	if err := os.WriteFile(script, []byte(wrkScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	d := clientDaemon(t, nil)
+	script := written(t, wrkScript)
 	out, err := exec.CommandContext(t.Context(), "wrk", "-t", "1", "-c", "50", "-d", "1s", "-s", script, d.URL+"/v1/generators/orders/ids").CombinedOutput()
 	if err != nil {
 		t.Fatalf("wrk (make clients installs it): %v\n%s", err, out)
@@ -36,11 +31,10 @@ func TestProgramWrkGetsANewIDByEachRequest(t *testing.T) {
 	if requests == nil || string(requests[1]) != strconv.Itoa(len(ids)) || len(ids) < 1000 {
 		t.Fatalf("%s requests, and %d ids:\n%s", requests, len(ids), out[max(0, len(out)-500):])
 	}
-	seen := map[string]bool{}
+	had := once[string]{}
 	for _, id := range ids {
-		if !exact(string(id[1])) || seen[string(id[1])] {
-			t.Fatalf("id %s is none of the daemon, or came twice", id[1])
+		if takeIDs(t, had, string(id[1])) != 1 {
+			t.Fatalf("%s is no id", id[1])
 		}
-		seen[string(id[1])] = true
 	}
 }

@@ -136,6 +136,8 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 	}{
 		{"segment", []string{"pg"}, ""},
 		{"segment", []string{"pg", "one"}, "must be one name"},
+		{"ticket", []string{"marks"}, ""},
+		{"ticket", []string{"cache"}, "needs a store that loses nothing"},
 		{"redis-dated", []string{"cache"}, ""},
 		{"redis-dated", nil, "counts on redis, and not on mem://"},
 		{"series", []string{"pg"}, ""},
@@ -271,19 +273,21 @@ func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 			t.Errorf("%s mints the form %s and is read as %q", k.name, k.form, reads)
 		}
 	}
-	for _, digits := range []string{"", "1", "9"} {
-		g := config.Generator{Kind: "daily", Settings: map[string]string{"prefix": "INV2026"}}
-		if digits != "" {
-			g.Settings["digits"] = digits
-		}
+	dated := func(digits string) config.Generator {
+		return config.Generator{Kind: "daily", Settings: map[string]string{"prefix": "INV2026", "digits": digits}}
+	}
+	for _, g := range []config.Generator{
+		dated("1"), dated("9"), {Kind: "daily"}, {Kind: "segment"}, {Kind: "uuid"}, {Kind: "ulid"}, {Kind: "objectid"},
+	} {
 		m := opened(t, g)
 		var b kind.Batch
 		if err := m.Mint(t.Context(), 2, &b); err != nil {
 			t.Fatal(err)
 		}
-		for text := range b.Texts() {
-			if _, _, err := decode.Of(string(text), "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
-				t.Errorf("with %s digits: %v", digits, err)
+		for i := range b.Len() {
+			text := string(b.AppendID(nil, i))
+			if _, _, err := decode.Of(text, "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
+				t.Errorf("%s %v: %s: %v", g.Kind, g.Settings, text, err)
 			}
 		}
 	}
@@ -299,7 +303,8 @@ func TestGeneratorsOfOneCounterAgree(t *testing.T) {
 		}
 		return g
 	}
-	elsewhere, apart, wide := counts("ticket"), counts("ticket"), counts("ticket")
+	elsewhere, apart, wide, cached := counts("ticket"), counts("ticket"), counts("ticket"), counts("segment", "name", "b")
+	cached.Stores = []string{"cache"}
 	elsewhere.Stores, apart.Namespace = []string{"marks"}, "shop"
 	wide.Settings["name"] = "y"
 	for _, test := range []struct {
@@ -314,6 +319,7 @@ func TestGeneratorsOfOneCounterAgree(t *testing.T) {
 		{counts("segment"), apart, ""},
 		{counts("segment"), wide, ""},
 		{counts("segment"), config.Generator{Kind: "uuid"}, ""},
+		{cached, config.Generator{Kind: "redis-dated", Stores: []string{"cache"}}, ""}, // that one is Redis' own
 		{counts("ticket", "start", "5"), counts("ticket", "start", "7"), "settings.start"},
 		{counts("ticket", "start", "5"), counts("ticket"), "settings.start"},
 		{counts("ticket"), counts("ticket", "increment", "2"), "settings.increment"},

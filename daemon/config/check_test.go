@@ -99,6 +99,16 @@ func TestWorkerIDIsPinnedInTheFencesNumbering(t *testing.T) {
 	}
 }
 
+func TestGeneratorThatStandsByWaitsForAnyTimeAndShowsNone(t *testing.T) {
+	g := load(t, Sources{File: write(t, "store: file:/shared\ngenerators: {a: {layout: ms41-seq22, standby: true}}")}).Generators["a"]
+	if wait := g.Fence().ClaimWait; wait < 100*365*24*time.Hour {
+		t.Errorf("it waits for %s", wait)
+	}
+	if wait := g.InEffect().ClaimWait; wait != 0 {
+		t.Errorf("it shows a claim-wait of %s", wait)
+	}
+}
+
 func TestDefaultIsLeftToTheFence(t *testing.T) {
 	for file, want := range map[string]time.Duration{"{}": 0, "generators: {default: {policy: {max-wait: 1s}}}": time.Second} {
 		g := load(t, Sources{File: write(t, file)}).Generators["default"]

@@ -59,6 +59,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"layout that is too wide", "layout: ms 37 · worker 20 · seq 16", []string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
 		{"namespace", "namespace: My Orders", []string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
 		{"rollback of zero", "generators: {a: {policy: {max-rollback: 0s}}}", []string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration such as 500ms, 10s or 1h30m, above 0; none is 1ns`}},
+		{"wait of zero", "generators: {a: {policy: {max-wait: 0s}}}", []string{`%:1:37: generators.a.policy.max-wait: "0s": must be a duration such as 500ms, 10s or 1h30m, above 0; none is 1ns`}},
 		{"wait below two ticks", "generators: {a: {policy: {max-wait: 1ms}}}", []string{`%:1:37: generators.a.policy.max-wait: "1ms": must be at least two ticks, 2ms`}},
 		{"worker beyond the layout", "generators: {a: {worker: 1024}}", []string{`%:1:26: generators.a.worker: "1024": must be from 0 to 1023`}},
 		{"worker beyond its datacenter", "generators: {a: {preset: twitter, datacenter: 1, worker: 32}}", []string{`%:1:58: generators.a.worker: "32": must be from 0 to 31, the workers of one datacenter with layout ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z`}},

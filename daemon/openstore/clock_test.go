@@ -26,7 +26,7 @@ func TestClockThatStepsBackRepeatsNoIDOnAnyEngine(t *testing.T) {
 			t.Parallel() // they share nothing, and mostly wait
 			url := "mem://"
 			if name != "memory" {
-				url = testkit.StartEngine(t, name).URL("", 100*time.Millisecond)
+				url = shared(t, name).URL("", sharedLoss)
 			}
 			s, err := Open(t.Context(), url)
 			if err != nil {

@@ -3,7 +3,6 @@ package openstore
 import (
 	"context"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
@@ -16,12 +15,8 @@ func TestCountersKeepTheirRulesOnEveryEngine(t *testing.T) {
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			const loss = time.Second // what a lossy engine declares
-			e, address := testkit.StartEngine(t, name), ""
-			if e.Server != nil {
-				address = e.Server.Addr()
-			}
-			h := countertest.Harness{Seed: 3, Draws: 120, Open: func(ctx context.Context) (store.Store, error) { return Open(ctx, e.URL(address, loss)) }}
+			url := shared(t, name).URL("", sharedLoss)
+			h := countertest.Harness{Seed: 3, Draws: 120, Open: func(ctx context.Context) (store.Store, error) { return Open(ctx, url) }}
 			t.Run("well", func(t *testing.T) { countertest.Run(t, h) })
 			t.Run("with faults", func(t *testing.T) { countertest.RunFaulty(t, h) })
 		})

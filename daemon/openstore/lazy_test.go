@@ -22,7 +22,8 @@ func TestLazyStoreKeepsEveryRule(t *testing.T) {
 func TestLazyStoreHasTheNameAndTheClockOfItsEngine(t *testing.T) {
 	for _, name := range testkit.EngineNames() {
 		t.Run(name, func(t *testing.T) {
-			url := testkit.StartEngine(t, name).URL("", time.Second)
+			t.Parallel()
+			url := shared(t, name).URL("", sharedLoss)
 			s, err := Open(t.Context(), url)
 			if err != nil {
 				t.Fatal(err)

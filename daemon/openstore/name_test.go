@@ -11,24 +11,18 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// named returns the name of the store that a URL names. Nothing is opened.
-func named(t *testing.T, url string) string {
-	t.Helper()
-	s, err := openstore.Lazy(url, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	return store.NameOf(s)
-}
-
 // A journal's page is used on the store whose name it has. So no two stores may have one name, and what does not say
 // which store it is has no place in it: passwords, certificates, what can be lost.
 func TestNameOfAStoreSaysWhichOneItIs(t *testing.T) {
+	named := func(url string) string { // nothing is opened
+		t.Helper()
+		s, err := openstore.Lazy(url, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close() //nolint:errcheck // nothing was opened
+		return store.NameOf(s)
+	}
 	folder := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(folder, link); err != nil {
@@ -49,14 +43,14 @@ func TestNameOfAStoreSaysWhichOneItIs(t *testing.T) {
 		{[]string{"mysql://u:secret@a/d", "mariadb://v@a:3306/d"}, []string{"mysql://u@a/e"}},
 		{[]string{"file:" + folder, "file://" + link, "file:" + folder + "/."}, []string{"file:" + filepath.Dir(folder)}},
 	} {
-		name := named(t, test.same[0])
+		name := named(test.same[0])
 		for _, url := range test.same {
-			if got := named(t, url); got != name || got == "" || strings.Contains(got, "secret") {
+			if got := named(url); got != name || got == "" || strings.Contains(got, "secret") {
 				t.Errorf("%s is named %s, want %s", engine.Redact(url), got, name)
 			}
 		}
 		for _, url := range test.different {
-			if got := named(t, url); got == name {
+			if got := named(url); got == name {
 				t.Errorf("%s is named %s, as %s is", url, got, test.same[0])
 			}
 		}

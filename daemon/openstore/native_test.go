@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -66,7 +67,7 @@ func restore(t *testing.T, engine string, was earlier) string {
 	case "zookeeper":
 		err = restoreZooKeeper(e.Server.Addr(), was.Native)
 	case "redis":
-		err = restoreRedis(e.Server.Addr(), was.Native)
+		err = restoreRedis(t.Context(), e.Server.Addr(), was.Native)
 	case "nats":
 		err = restoreNATS(e.Server.Addr(), was.Native)
 	default:
@@ -133,28 +134,16 @@ func restoreZooKeeper(address string, state []native) error {
 	return nil
 }
 
-func restoreRedis(address string, state []native) error {
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	answers := bufio.NewReader(conn)
+func restoreRedis(ctx context.Context, address string, state []native) error {
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close() //nolint:errcheck // the test is over
 	for _, n := range state {
-		command := []string{"SET", n.Name, string(n.content())}
+		command := []any{"SET", n.Name, n.content()}
 		if n.Kind == "zset" {
-			command = []string{"ZADD", n.Name, n.Header, string(n.content())}
+			command = []any{"ZADD", n.Name, n.Header, n.content()}
 		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "*%d\r\n", len(command))
-		for _, argument := range command {
-			fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(argument), argument)
-		}
-		if _, err := io.WriteString(conn, b.String()); err != nil {
-			return err
-		}
-		if answer, err := answers.ReadString('\n'); err != nil || answer != "+OK\r\n" && answer != ":1\r\n" {
-			return fmt.Errorf("%s: %q, %w", n.Name, answer, err)
+		if err := client.Do(ctx, command...).Err(); err != nil {
+			return fmt.Errorf("%s: %w", n.Name, err)
 		}
 	}
 	return nil

@@ -55,12 +55,14 @@ var onDisk = scheduled([]mutant{
 		file: swapping,
 		old:  "head{name, r.head.after}",
 		new:  "head{slices.MaxFunc(r.names, func(a, b string) int {\n\t\tif a == r.head.after {\n\t\t\treturn -1\n\t\t}\n\t\tif b == r.head.after {\n\t\t\treturn 1\n\t\t}\n\t\treturn cmp.Compare(a, b)\n\t}), r.head.after}",
+		test: "TestNoScheduleOnTheModelDiskLosesOrRepeatsASwap/crowded",
 	},
 	{
 		name: "filestore: a sweep clears up before its folder is synced",
 		file: swapping,
 		old:  "\tif err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
 		new:  "\tif content == nil {\n\t} else if err := s.syncFolder(r.path); err != nil {\n\t\treturn err\n\t}\n\tif r.fresh {",
+		test: "TestNoScheduleOnTheModelDiskLosesOrRepeatsASwap/crowded",
 	},
 	{
 		name: "filestore: a content that a power failure took is damage",

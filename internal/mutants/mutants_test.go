@@ -105,7 +105,7 @@ func compile(ctx context.Context, dir, tags string, mutants []mutant) (binary st
 
 // run returns nil if the mutant is caught: its test, run with bug i of the program, fails by itself.
 func (m mutant) run(ctx context.Context, binary string, i int) error {
-	run := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout=10m", "-test.run", "^"+m.test+"$")
+	run := exec.CommandContext(ctx, binary, "-test.count=1", "-test.timeout=10m", "-test.parallel=8", "-test.run", "^"+m.test+"$")
 	run.Dir = filepath.Join(house, filepath.FromSlash(m.folder()))
 	run.Env = append(run.Environ(), chosen(i))
 	out, err := run.CombinedOutput()

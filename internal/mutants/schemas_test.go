@@ -23,14 +23,14 @@ var schemas = served([]mutant{
 		file: "internal/sqlsession/session.go",
 		old:  "return tx.Commit()",
 		new:  "_ = tx.Commit()\n\t\treturn ctx.Err()",
-		test: "TestLostReplyOfALeafCommitIsAGap",
+		test: "TestLostReplyOfACommitIsAGap",
 	},
 	{
 		name: "leafalloc: a row that went back is reserved from",
 		file: leaf,
 		old:  "now.max-amount < known.max {",
 		new:  "now.max-amount < 0 {",
-		test: "TestLeafRowThatCannotBeUsedIsRefused",
+		test: "TestRemedyOfASystemEndsItsError",
 	},
 	{
 		name: "leafalloc: numbers are reserved in a session whose commits are not synced",
@@ -93,7 +93,7 @@ var schemas = served([]mutant{
 		file: tickets,
 		old:  "case number <= last:",
 		new:  "case number < 0:",
-		test: "TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer",
+		test: "TestRemedyOfASystemEndsItsError",
 	},
 	{
 		name: "flickr: a connection that keeps an old increment is used",
@@ -157,7 +157,7 @@ var schemas = served([]mutant{
 		file: dated,
 		old:  "case last/s.base == date && first <= last:",
 		new:  "case last/s.base == date && first < 0:",
-		test: "TestDatedCounterThatWentBackwardsIsRefused",
+		test: "TestRemedyOfASystemEndsItsError",
 	},
 })
 

@@ -31,6 +31,9 @@ type Engine struct {
 	// Open opens the store that a URL names. Required.
 	Open func(ctx context.Context, url string) (store.Store, error)
 
+	// Beside says that the rules are checked beside other subtests, but for the one that counts goroutines. It comes first.
+	Beside bool
+
 	// Wire returns what a part of a key or a value looks like in a request. Nil means that it is sent as it is.
 	Wire func(text string) string
 
@@ -113,9 +116,12 @@ func Run(t *testing.T, e Engine) {
 		return
 	}
 	server := e.Start(t)
-	for _, rule := range rules(e) {
+	for i, rule := range rules(e) {
 		if rule.left {
 			continue
+		}
+		if e.Beside && i == 1 {
+			t.Parallel()
 		}
 		t.Run(rule.name, func(t *testing.T) {
 			rule.check(t, bed{Engine: e, server: server, prefix: strings.ToLower(rule.name)})
@@ -132,6 +138,8 @@ type rule struct {
 
 func rules(e Engine) []rule {
 	return []rule{
+		{name: "ClosedStoreLeavesNoGoroutine", check: closedStoreLeavesNoGoroutine},
+
 		{name: "Conformance", check: conformance},
 		{name: "ConformanceUnderFaults", check: conformanceUnderFaults},
 		{name: "PrefixesDoNotSeeEachOther", check: prefixesDoNotSeeEachOther},
@@ -143,7 +151,6 @@ func rules(e Engine) []rule {
 		{name: "SwapIsSentOnce", check: swapIsSentOnce},
 		{name: "SilentServerEndsNoContextLate", check: silentServerEndsNoContextLate},
 		{name: "CloseEndsCallsThatWait", check: closeEndsCallsThatWait},
-		{name: "ClosedStoreLeavesNoGoroutine", check: closedStoreLeavesNoGoroutine},
 		{name: "ClientSurvivesARestartOfItsServer", check: clientSurvivesARestart},
 		{name: "AnyOfSeveralEndpointsWillDo", check: anyEndpointWillDo},
 		{name: "MemberThatIsAwayHoldsNobodyUp", check: memberThatIsAwayHoldsNobodyUp, left: !e.Members},

@@ -154,14 +154,10 @@ func (p Plan) String() string {
 			fmt.Fprintln(&b, s.word)
 		}
 	}
-	if p.Weather != (Weather{}) {
-		b.WriteString("weather")
-		for _, s := range p.Weather.settings() {
-			if n := s.number(); n > 0 {
-				fmt.Fprintf(&b, " %s %d", s.word, n)
-			}
+	for _, s := range p.Weather.settings() {
+		if n := s.number(); n > 0 {
+			fmt.Fprintf(&b, "weather %s %d\n", s.word, n)
 		}
-		b.WriteByte('\n')
 	}
 	for _, f := range p.Faults {
 		fmt.Fprintln(&b, f)

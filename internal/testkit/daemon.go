@@ -23,9 +23,9 @@ type Daemon struct {
 
 	t       testing.TB
 	command *exec.Cmd
-	again   func() *Daemon
-	ready   chan struct{} // closed when it serves
-	ended   chan struct{} // closed when it has ended
+	again   func() *Daemon // nil of one that Follow started
+	ready   chan struct{}  // closed when it serves
+	ended   chan struct{}  // closed when it has ended
 
 	mu        sync.Mutex
 	lines     []string          // of its standard error
@@ -40,10 +40,17 @@ const anyPort = "127.0.0.1:0"
 // test is killed.
 func StartDaemon(t testing.TB, binary string, environ []string, arguments ...string) *Daemon {
 	t.Helper()
-	d := &Daemon{t: t, ready: make(chan struct{}), ended: make(chan struct{}), addresses: map[string]string{}}
-	d.command = exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", anyPort, "--resp", anyPort, "--grpc", anyPort, "--thrift", anyPort}, arguments...)...)
-	d.command.Env = append(d.command.Environ(), environ...)
+	command := exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", anyPort, "--resp", anyPort, "--grpc", anyPort, "--thrift", anyPort}, arguments...)...)
+	command.Env = append(command.Environ(), environ...)
+	d := Follow(t, command)
 	d.again = func() *Daemon { return StartDaemon(t, binary, environ, arguments...) }
+	return d
+}
+
+// Follow starts a command that is a daemon, and waits and kills as [StartDaemon] does.
+func Follow(t testing.TB, command *exec.Cmd) *Daemon {
+	t.Helper()
+	d := &Daemon{t: t, command: command, ready: make(chan struct{}), ended: make(chan struct{}), addresses: map[string]string{}}
 	stderr, err := d.command.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

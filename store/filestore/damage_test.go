@@ -84,6 +84,10 @@ func TestRegisterWithoutOneHeadAndItsContentIsDamaged(t *testing.T) {
 		"two heads": func(content, head string) error {
 			return os.WriteFile(content+"-"+filepath.Base(content)+headSuffix, nil, 0o600)
 		},
+		"content of another version": func(content, head string) error {
+			other := filepath.Join(filepath.Dir(content), strings.Repeat("0", len(filepath.Base(content))))
+			return errors.Join(os.Rename(content, other), os.Rename(head, strings.ReplaceAll(head, filepath.Base(content), filepath.Base(other))))
+		},
 		"not a thing": func(content, head string) error { return errors.Join(os.Remove(content), os.Remove(head)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,8 +106,8 @@ func TestRegisterWithoutOneHeadAndItsContentIsDamaged(t *testing.T) {
 			_, createErr := s.Swap(t.Context(), "key", "", nil)
 			_, swapErr := s.Swap(t.Context(), "key", version, nil)
 			for verb, err := range map[string]error{"get": getErr, "create": createErr, "swap": swapErr} {
-				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(content)) {
-					t.Errorf("%s: error %v, want ErrDamaged with the path", verb, err)
+				if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), filepath.Dir(content)) {
+					t.Errorf("%s: error %v, want store.ErrDamaged with the path", verb, err)
 				}
 			}
 		})

@@ -2,6 +2,7 @@
 // which the root module does not require: of store/sqlstore, and of the counters in other systems'
 // tables and keys, beside those systems' own statements.
 //
-// Tests that leave their server as it was share one of each kind, with a database of their own. The
-// others start a server themselves.
+// Tests share one careful and one hasty server of each kind, three ticket servers and a Redis, with a database or a prefix of
+// their own. A test that changes the settings of a whole server sets them back, and runs alone. Tests that kill a server have
+// their own, but for those that run alone and start it again.
 package sqltest

@@ -21,12 +21,11 @@ import (
 // that is guarded by it fails when the cluster certifies it.
 func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	t.Parallel()
-	s := sqlServers["MariaDB"]
 	var cluster string
 	node := func(arguments ...string) *testkit.Server {
 		address := func() string { return fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t)) }
 		group := address()
-		arguments = append(arguments, "--wsrep-on=ON", "--wsrep-provider="+galera, "--binlog-format=ROW", "--log-slave-updates",
+		arguments = append(arguments, "--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", "--binlog-format=ROW", "--log-slave-updates",
 			"--wsrep-cluster-address=gcomm://"+cluster, "--wsrep-node-address="+group, "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+address(),
 			"--wsrep-provider-options=gmcast.listen_addr=tcp://"+group+";ist.recv_addr="+address())
 		server := testkit.MariaDB(t, arguments...)
@@ -39,7 +38,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	clients := make([]store.Store, len(nodes))
 	for i, server := range nodes {
 		testkit.Eventually(t, func(ctx context.Context) (err error) {
-			clients[i], err = openstore.Open(ctx, s.url("durable=true", server.Addr()))
+			clients[i], err = openstore.Open(ctx, mariaDB.on(server).url("durable=true"))
 			return err
 		})
 		t.Cleanup(func() { _ = clients[i].Close() })
@@ -81,9 +80,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 	}
 
 	// A node that is taken out of the cluster is a store of its own.
-	do(t, s.administer(t, nodes[1]), "SET GLOBAL wsrep_on = OFF")
-	s.refused(t, s.url("loss=1m", nodes[1].Addr()), "wsrep_on is OFF")
+	alone := mariaDB.on(nodes[1])
+	do(t, alone.admin(t), "SET GLOBAL wsrep_on = OFF")
+	refused(t, alone.url("loss=1m"), "wsrep_on is OFF")
 }
-
-// galera is the provider that comes with Debian's server.
-const galera = "/usr/lib/galera/libgalera_smm.so"

@@ -19,6 +19,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -41,79 +42,51 @@ func TestSwapThatHangsAtItsCommitIsNotTakenForABound(t *testing.T) {
 	for level, repeats := range map[string]bool{"READ-UNCOMMITTED": true, "REPEATABLE-READ": false} {
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
-			h := hangAtCommit(t, level)
-			if h.adopted != repeats {
-				t.Errorf("the bound that was never committed was taken for one: %t, want %t", h.adopted, repeats)
+			s := mariaDB.on(testkit.MariaDB(t, "--transaction-isolation="+level))
+			for _, query := range []string{"durable=true", "loss=1m", ""} {
+				refused(t, s.url(query), map[bool]string{true: "tx_isolation is READ-UNCOMMITTED"}[repeats])
 			}
-			if h.repeated > 0 != repeats {
-				t.Errorf("%d ids are equal, want any: %t", h.repeated, repeats)
+			// A server that notices that a client has gone rolls its swap back. This one
+			// never does, as if the client's host had lost its power.
+			network := testkit.NewProxy(t, s.server.Addr())
+			network.HideEnds()
+			calls := &reads{Store: s.unjudged(t, network.Addr())}
+			firstClock := &shifted{Clock: snowfence.SystemClock()}
+			first := hold(t, calls, "first", firstClock)
+			firstIDs := take(t, first, 100)
+
+			// A backup of the server stops its commits for a while.
+			blocker := s.session(t, "READ-COMMITTED", "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
+			committed := until(t, blocker)
+			onlooker := s.session(t, "READ-UNCOMMITTED")
+			testkit.Eventually(t, func(context.Context) error {
+				if until(t, onlooker) == committed {
+					return errors.New("no extension hangs at its commit")
+				}
+				return nil
+			})
+			read, adopted := calls.done.Load(), false
+			testkit.Eventually(t, func(context.Context) error {
+				adopted = first.Status().Until > committed
+				if n := calls.done.Load() - read; n < 3 && !adopted {
+					return fmt.Errorf("the holder looked %d times at what became of its extension: %w", n, first.Status().LastError)
+				}
+				return nil
+			})
+			network.Cut()
+			s.server.Kill()
+			s.server.Start()
+			if got := until(t, s.session(t, "READ-COMMITTED")); got != committed {
+				t.Fatalf("the server recovered the bound %d, want %d", got, committed)
+			}
+			repeated := issuedTwice(t, first, firstClock, firstIDs, committed, func(clock snowfence.Clock) *fence.Holder {
+				return hold(t, s.unjudged(t, s.server.Addr()), "second", clock)
+			})
+			if adopted != repeats || repeated > 0 != repeats {
+				t.Errorf("a bound that was never committed was taken for one: %t; %d ids are equal; want both: %t", adopted, repeated, repeats)
 			}
 		})
 	}
-}
-
-// hang is what came of an extension that hung at its commit.
-type hang struct {
-	adopted  bool // its holder went on as if it was acknowledged
-	repeated int  // ids that both holders issued
-}
-
-// hangAtCommit runs two holders of one worker id, one before a crash of the
-// server and one after it, on a server of an isolation level.
-func hangAtCommit(t *testing.T, level string) (h hang) {
-	t.Helper()
-	s, server := sqlServers["MariaDB"], testkit.MariaDB(t, "--transaction-isolation="+level)
-	refusal := ""
-	if level == "READ-UNCOMMITTED" {
-		refusal = "tx_isolation is READ-UNCOMMITTED"
-	}
-	for _, query := range []string{"durable=true", "loss=1m", ""} {
-		s.refused(t, s.url(query, server.Addr()), refusal)
-	}
-
-	// A server that notices that a client has gone rolls its swap back. This one
-	// never does, as if the client's host had lost its power.
-	network := testkit.NewProxy(t, server.Addr())
-	network.HideEnds()
-	calls := &reads{}
-	firstClock := &shifted{Clock: snowfence.SystemClock()}
-	first := holdUnjudged(t, s.url("durable=true", network.Addr()), "first", firstClock, func(s store.Store) store.Store { calls.Store = s; return calls })
-	firstIDs := take(t, first, 100)
-	if len(firstIDs) == 0 {
-		t.Fatal("the first holder issues no ids")
-	}
-
-	// A backup of the server stops its commits for a while.
-	blocker := s.session(t, server, "READ-COMMITTED", "BACKUP STAGE START", "BACKUP STAGE BLOCK_COMMIT")
-	committed := blocker.until(t)
-	onlooker := s.session(t, server, "READ-UNCOMMITTED")
-	testkit.Eventually(t, func(context.Context) error {
-		if onlooker.until(t) == committed {
-			return errors.New("no extension hangs at its commit")
-		}
-		return nil
-	})
-	read := calls.done.Load()
-	testkit.Eventually(t, func(context.Context) error {
-		h.adopted = first.Status().Until > committed
-		if n := calls.done.Load() - read; n < 3 && !h.adopted {
-			return fmt.Errorf("the holder looked %d times at what became of its extension: %w", n, first.Status().LastError)
-		}
-		return nil
-	})
-
-	network.Cut()
-	server.Kill()
-	server.Start()
-	if got := s.session(t, server, "READ-COMMITTED").until(t); got != committed {
-		t.Fatalf("the server recovered the bound %d, want %d", got, committed)
-	}
-
-	h.repeated = issuedTwice(t, first, firstClock, firstIDs, committed, func(clock snowfence.Clock) *fence.Holder {
-		return holdUnjudged(t, s.url("durable=true", server.Addr()), "second", clock, func(s store.Store) store.Store { return s })
-	})
-	t.Logf("the bound that was never committed was taken for one: %t; %d ids are equal", h.adopted, h.repeated)
-	return h
 }
 
 // issuedTwice opens a second holder after a crash, and returns how many ids both issue. The first one has issued some. A
@@ -154,28 +127,30 @@ func isolationLayout() snowfence.Layout {
 	return l
 }
 
-// holdUnjudged holds the worker id in a store that is not refused for its
-// isolation level.
-func holdUnjudged(t *testing.T, storeURL, host string, clock snowfence.Clock, over func(store.Store) store.Store) *fence.Holder {
+// unjudged is a store at an address that is not refused for its isolation level.
+func (s sqlServer) unjudged(t *testing.T, address string) store.Store {
 	t.Helper()
-	client, err := sqlstore.OpenURL(t.Context(), storeURL, sqlstore.Driver{
-		Connector: func(server sqlstore.Server) (driver.Connector, error) {
-			config := mysql.NewConfig()
-			config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
-			config.User, config.DBName, config.Passwd = server.User, server.Database, testkit.SQLPassword
-			config.InterpolateParams, config.Logger = true, &mysql.NopLogger{}
-			c, err := mysql.NewConnector(config)
-			return unjudged{c}, err
-		},
-		Duplicate: duplicateKey,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
+	return servertest.Opened(t, func(ctx context.Context, storeURL string) (*sqlstore.Store, error) {
+		return sqlstore.OpenURL(ctx, storeURL, sqlstore.Driver{
+			Connector: func(server sqlstore.Server) (driver.Connector, error) {
+				config := mysql.NewConfig()
+				config.Net, config.Addr = "tcp", net.JoinHostPort(server.Host, strconv.Itoa(int(server.Port)))
+				config.User, config.DBName, config.Passwd = server.User, server.Database, testkit.SQLPassword
+				config.InterpolateParams, config.Logger = true, &mysql.NopLogger{}
+				c, err := mysql.NewConnector(config)
+				return unjudged{c}, err
+			},
+			Duplicate: duplicateKey,
+		})
+	}, s.urlOf(testkit.SQLUser, "durable=true", address))
+}
+
+// hold holds the worker id in a store.
+func hold(t *testing.T, s store.Store, host string, clock snowfence.Clock) *fence.Holder {
+	t.Helper()
 	worker := int64(isolationWorker)
 	holder, err := fence.Open(t.Context(), fence.Config{
-		Store: over(client), Layout: isolationLayout(), Worker: &worker, Window: isolationWindow, RequestTimeout: isolationTimeout,
+		Store: s, Layout: isolationLayout(), Worker: &worker, Window: isolationWindow, RequestTimeout: isolationTimeout,
 		Process: fence.Process{Host: host, PID: 1}, Clock: clock,
 	})
 	if err != nil {
@@ -202,13 +177,10 @@ func take(t *testing.T, h *fence.Holder, n int) (ids []snowfence.ID) {
 	return ids
 }
 
-// sqlSession is a connection to MariaDB of an isolation level of its own.
-type sqlSession struct{ *sql.Conn }
-
-// session makes a connection and runs statements on it.
-func (s sqlServer) session(t *testing.T, server *testkit.Server, level string, statements ...string) sqlSession {
+// session makes a connection of an isolation level of its own, and runs statements on it.
+func (s sqlServer) session(t *testing.T, level string, statements ...string) *sql.Conn {
 	t.Helper()
-	connection, err := s.administer(t, server).Conn(t.Context())
+	connection, err := s.admin(t).Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,18 +190,14 @@ func (s sqlServer) session(t *testing.T, server *testkit.Server, level string, s
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	return sqlSession{connection}
+	return connection
 }
 
-// until reads the bound of the worker id, as the session sees it.
-func (s sqlSession) until(t *testing.T) snowfence.Tick {
+// until reads the bound of the worker id, as a session sees it.
+func until(t *testing.T, session *sql.Conn) snowfence.Tick {
 	t.Helper()
-	var value []byte
-	if err := s.QueryRowContext(t.Context(), "SELECT value FROM snowfence_registers WHERE `key` = ?",
-		stored.RegisterKey(stored.DefaultNamespace, isolationLayout(), isolationWorker)).Scan(&value); err != nil {
-		t.Fatal(err)
-	}
-	r, err := stored.DecodeRegister(value)
+	key := stored.RegisterKey(stored.DefaultNamespace, isolationLayout(), isolationWorker)
+	r, err := stored.DecodeRegister(read[[]byte](t, session, "SELECT value FROM snowfence_registers WHERE `key` = ?", key))
 	if err != nil {
 		t.Fatal(err)
 	}

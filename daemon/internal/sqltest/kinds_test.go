@@ -9,31 +9,30 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/internal/testkit"
 )
 
-// configured returns the kinds' config for a generator named orders that counts in databases of
-// MariaDB.
-func configured(t *testing.T, of string, homes []home, set map[string]string) builtin.Config {
+// configured returns the kinds' config for a generator named orders of tickets.
+func configured(t *testing.T, servers []sqlServer, wait string) builtin.Config {
 	t.Helper()
 	c := config.Default()
 	c.Store, c.Stores = "mem:", map[string]string{}
-	g := config.Generator{Kind: of, Settings: set}
-	for i, h := range homes {
+	g := config.Generator{Kind: "tickets64"}
+	if wait != "" {
+		g.Settings = map[string]string{"max-wait": wait}
+	}
+	for i, h := range servers {
 		name := fmt.Sprint("s", i)
-		c.Stores[name] = testkit.SQLURL("mysql", h.address, h.database)
+		c.Stores[name] = h.url("loss=1m")
 		g.Stores = append(g.Stores, name)
 	}
 	c.Generators = map[string]config.Generator{"orders": g}
@@ -59,29 +58,10 @@ func minter(t *testing.T, c builtin.Config) kind.Minter {
 	return m
 }
 
-// ticketServersOfTheKind are two that tests share: no URL sets an increment.
-var ticketServersOfTheKind = sync.OnceValue(func() (servers []*testkit.Server) {
-	for _, offset := range []string{"1", "2"} {
-		servers = append(servers, testkit.MariaDB(&lifetime, "--auto-increment-increment=2", "--auto-increment-offset="+offset))
-	}
-	return servers
-})
-
-// durableTicketServers are databases of two ticket servers of which the first is far ahead.
-func durableTicketServers(t *testing.T) (homes []home) {
-	t.Helper()
-	for _, server := range ticketServersOfTheKind() {
-		one := map[string]func() *testkit.Server{"mysql": func() *testkit.Server { return server }}
-		s, _ := sqlServers["MariaDB"].own(t, one)
-		homes = append(homes, home{server.Addr(), s.database})
-		must(t, mariaDB(t, homes[len(homes)-1], nil, nil), flickr.DDL())
-	}
-	must(t, mariaDB(t, homes[0], nil, nil), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1001")
-	return homes
-}
-
 func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
-	m := minter(t, configured(t, "tickets64", durableTicketServers(t), nil))
+	servers := ticketServers(t, 2)
+	do(t, servers[0].admin(t), "ALTER TABLE Tickets64 AUTO_INCREMENT = 1000") // far ahead
+	m := minter(t, configured(t, servers, ""))
 	batch := new(kind.Batch)
 	for range 2 { // the second answer stands behind the first in the batch
 		had := batch.Len()
@@ -98,12 +78,9 @@ func TestTicketsOfOneAnswerIncreaseThoughServersDoNot(t *testing.T) {
 // TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait asks for more than the kind's greatest
 // count, which the service refuses, and [daemon.Mint] divides.
 func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
-	servers := durableTicketServers(t)
+	servers := ticketServers(t, 2)
 	for wait, most := range map[string]int{"": 100, "5s": 500, "1ms": 1} {
-		c := configured(t, "tickets64", servers, map[string]string{"max-wait": wait})
-		if wait == "" {
-			c = configured(t, "tickets64", servers, nil)
-		}
+		c := configured(t, servers, wait)
 		s := service.New(service.Config{Settings: c.Settings})
 		if err := s.Serve("orders", minter(t, c)); err != nil {
 			t.Fatal(err)
@@ -121,7 +98,7 @@ func TestAnswerOfTicketsIsNoLongerThanWhatComesWithinMaxWait(t *testing.T) {
 			t.Errorf("max-wait %q: %d tickets: %v", wait, most+1, err)
 		}
 	}
-	batch, err := daemon.Mint(t.Context(), daemon.Minting{Config: configured(t, "tickets64", servers, nil)}, "orders", 250)
+	batch, err := daemon.Mint(t.Context(), daemon.Minting{Config: configured(t, servers, "")}, "orders", 250)
 	if errors.Is(err, counter.ErrUnavailable) {
 		return // the machine gives fewer tickets in this time, and the request was divided all the same
 	}

@@ -4,10 +4,11 @@ package sqltest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/counter/rediscount"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -28,21 +28,49 @@ type wall struct {
 
 func (w *wall) Wall() time.Time { return w.now }
 
-// dated is a Redis, and a clock that can be set.
+// dated is a prefix of keys in a Redis, and a clock that can be set.
 type dated struct {
 	*redis.Client
+	prefix  string
 	clock   *wall
 	expired chan struct{} // has a place for each EXPIREAT that a source sent
 }
 
-func onRedis(t *testing.T) dated {
+// sharedRedis is one for tests with a prefix of their own.
+var sharedRedis = sync.OnceValue(func() *testkit.Server { return testkit.Redis(&lifetime) })
+
+func onRedis(t *testing.T) dated { t.Helper(); return onRedisOf(t, sharedRedis()) }
+
+func onRedisOf(t *testing.T, s *testkit.Server) dated {
 	t.Helper()
-	client := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr(), PoolSize: 2 * writers})
+	client := redis.NewClient(&redis.Options{Addr: s.Addr(), PoolSize: 2 * writers})
 	t.Cleanup(func() { _ = client.Close() })
-	return dated{client, &wall{snowfence.SystemClock(), time.Now()}, make(chan struct{}, 1000)}
+	return dated{client, fmt.Sprint("orders", databases.Add(1)), &wall{snowfence.SystemClock(), time.Now()}, make(chan struct{}, 1000)}
 }
 
-// open returns a source whose keys begin with orders, and whose sequences have 6 digits.
+// system is the key of the clock's date.
+func (d dated) system(s *testkit.Server) system {
+	return system{
+		sqlServer: sqlServer{server: s}, kind: "rediscount",
+		count:  d.sequence,
+		lower:  func(t *testing.T) { d.set(t, 0) },
+		raise:  func(t *testing.T, mark int64) { d.set(t, mark%1_000_000) },
+		remedy: func(mark int64) string { return fmt.Sprintf("set key %s to %d or more", d.key(), mark%1_000_000) },
+		open: func(t *testing.T, y system) (counter.Source, error) {
+			process := onRedisOf(t, y.server)
+			process.prefix, process.clock = d.prefix, d.clock
+			return process.open(t, nil), nil
+		},
+		original: func(*sql.DB, int) draw {
+			return func(ctx context.Context) (counter.Range, error) {
+				sequence, err := d.Incr(ctx, d.key()).Result()
+				return counter.Range{First: d.number(sequence), Increment: 1, Count: 1}, err
+			}
+		},
+	}
+}
+
+// open returns a source whose sequences have 6 digits.
 func (d dated) open(t *testing.T, change func(*rediscount.Config)) *rediscount.Source {
 	t.Helper()
 	do := func(ctx context.Context, args ...any) (any, error) {
@@ -55,7 +83,7 @@ func (d dated) open(t *testing.T, change func(*rediscount.Config)) *rediscount.S
 		}
 		return reply, err
 	}
-	c := rediscount.Config{Client: rediscount.Func(do), Prefix: "orders", Length: 6, Clock: d.clock}
+	c := rediscount.Config{Client: rediscount.Func(do), Prefix: d.prefix, Length: 6, Clock: d.clock}
 	if change != nil {
 		change(&c)
 	}
@@ -66,16 +94,12 @@ func (d dated) open(t *testing.T, change func(*rediscount.Config)) *rediscount.S
 	return source
 }
 
-func (d dated) key() string { return "orders:" + d.clock.now.UTC().Format("20060102") }
+func (d dated) key() string { return d.prefix + ":" + d.clock.now.UTC().Format("20060102") }
 
 // number is the number of a sequence on the clock's date.
-func (d dated) number(t *testing.T, sequence int64) int64 {
-	t.Helper()
-	n, err := strconv.ParseInt(fmt.Sprintf("%s%06d", d.clock.now.UTC().Format("20060102"), sequence), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+func (d dated) number(sequence int64) int64 {
+	year, month, day := d.clock.now.UTC().Date()
+	return int64((year*100+int(month))*100+day)*1_000_000 + sequence
 }
 
 func (d dated) set(t *testing.T, sequence int64) {
@@ -95,38 +119,12 @@ func (d dated) sequence(t *testing.T) int64 {
 	return n
 }
 
-func TestDatedCounterAndOursCountOnOneKey(t *testing.T) {
-	d := onRedis(t)
-	contend(t, 4_000,
-		func(int) draw {
-			return func(ctx context.Context) (counter.Range, error) {
-				sequence, err := d.Incr(ctx, d.key()).Result()
-				return counter.Range{First: d.number(t, sequence), Increment: 1, Count: 1}, err
-			}
-		},
-		func(n int) draw {
-			source := d.open(t, nil)
-			return func(ctx context.Context) (counter.Range, error) { return source.Reserve(ctx, few(int64(n))) }
-		})
-}
-
-func TestDatedTicketsIncreaseInTheOrderOfTime(t *testing.T) {
-	d := onRedis(t)
-	all := drawTickets(t, func() counter.Source { return d.open(t, nil) })
-	if err := countertest.Order(all); err != nil {
-		t.Error(err)
-	}
-	if n := d.sequence(t); n != int64(len(all)) {
-		t.Errorf("the sequence is %d after %d tickets", n, len(all))
-	}
-}
-
 func TestDatedSequenceNeverOutgrowsItsLength(t *testing.T) {
 	d := onRedis(t)
 	source := d.open(t, nil)
 	d.set(t, 999_990)
 	got, err := source.Reserve(t.Context(), few(100))
-	if want := (counter.Range{First: d.number(t, 999_991), Increment: 1, Count: 9}); err != nil || got != want {
+	if want := (counter.Range{First: d.number(999_991), Increment: 1, Count: 9}); err != nil || got != want {
 		t.Errorf("the last ones: %+v, %v; want %+v", got, err, want)
 	}
 	for range 2 {
@@ -143,19 +141,9 @@ func TestDatedSequenceNeverOutgrowsItsLength(t *testing.T) {
 		t.Errorf("after an overflow of the original: %v", err)
 	}
 	d.clock.now = d.clock.now.AddDate(0, 0, 1)
-	if got, err := source.Reserve(t.Context(), few(3)); err != nil || got.First != d.number(t, 1) || got.Count != 3 {
+	if got, err := source.Reserve(t.Context(), few(3)); err != nil || got.First != d.number(1) || got.Count != 3 {
 		t.Errorf("on the next day: %+v, %v", got, err)
 	}
-}
-
-// expiry is when the key of a date expires; the time 0 if it never does.
-func (d dated) expiry(t *testing.T, at time.Time) time.Time {
-	t.Helper()
-	after, err := d.ExpireTime(t.Context(), "orders:"+at.Format("20060102")).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Unix(0, 0).Add(max(after, 0)).UTC()
 }
 
 // TestDatedKeyExpiresOnlyWhenItsDateIsRefused draws on the days that follow a date. A step of
@@ -176,12 +164,12 @@ func TestDatedKeyExpiresOnlyWhenItsDateIsRefused(t *testing.T) {
 		}
 		for ago := range days + 1 {
 			date := today.AddDate(0, 0, days-ago)
-			want := time.Unix(0, 0).UTC() // never
+			want := time.Duration(-1) // never
 			if ago > 2 {
-				want = date.AddDate(0, 0, 3).Add(time.Hour)
+				want = time.Duration(date.AddDate(0, 0, 3).Add(time.Hour).Unix()) * time.Second
 			}
-			if at := d.expiry(t, date); !at.Equal(want) {
-				t.Errorf("on day %d the key of %d days ago expires at %s, want %s", days, ago, at, want)
+			if at, err := d.ExpireTime(t.Context(), d.prefix+":"+date.Format("20060102")).Result(); err != nil || at != want {
+				t.Errorf("on day %d the key of %d days ago expires at %s (%v), want %s", days, ago, at, err, want)
 			}
 		}
 	}
@@ -212,6 +200,12 @@ func TestDateWhoseKeyMayHaveExpiredIsRefused(t *testing.T) {
 			t.Errorf("%d days ago: its key was begun", days)
 		}
 	}
+	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
+	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
+	_, err := tickets.Next(t.Context())
+	if date := new(counter.DateError); !errors.As(err, &date) || !errors.As(tickets.Status().LastError, &date) {
+		t.Errorf("the call says %v, the status %v", err, tickets.Status().LastError)
+	}
 }
 
 func TestDateIsThatOfItsZone(t *testing.T) {
@@ -236,21 +230,10 @@ func TestDateIsThatOfItsZone(t *testing.T) {
 	}
 }
 
-func TestDatedCounterThatWentBackwardsIsRefused(t *testing.T) {
+func TestRemedyForANumberOfTomorrowDoubtsTheClock(t *testing.T) {
 	d := onRedis(t)
-	source := d.open(t, nil)
-	if _, err := source.Reserve(t.Context(), few(50)); err != nil {
-		t.Fatal(err)
-	}
-	for what, back := range map[string]func(){"set back": func() { d.set(t, 10) }, "emptied": func() { d.FlushAll(t.Context()) }} {
-		back()
-		_, err := source.Reserve(t.Context(), few(1))
-		if backwards := new(counter.BackwardsError); !errors.As(err, &backwards) || backwards.Mark != d.number(t, 50) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if said := source.Remedy(d.number(t, 50) + 1_000_000); !strings.Contains(said, "is the clock right?") {
-		t.Errorf("for a number of tomorrow the remedy is %q", said)
+	if said := d.open(t, nil).Remedy(d.number(1_000_050)); !strings.Contains(said, "is the clock right?") {
+		t.Errorf("the remedy is %q", said)
 	}
 }
 

@@ -10,49 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/sqlstore"
-	"snowfence.example/snowfence/store/storetest"
 )
 
-// TestSQLServer holds a server to the rules that are of SQL alone.
-func TestSQLServer(t *testing.T) {
-	t.Parallel()
-	eachSQL(t, func(t *testing.T, s sqlServer) {
-		server := s.start(t)
-		for _, rule := range []struct {
-			name  string
-			check func(*testing.T, sqlServer, *testkit.Server)
-		}{
-			{"server that loses swaps is refused", serverThatLosesSwapsIsRefused},
-			{"swap that runs out of time is no conflict", swapThatRunsOutOfTimeIsNoConflict},
-			{"table of another shape is refused", tableOfAnotherShapeIsRefused},
-			{"table is created once by many at once", tableIsCreatedOnceByManyAtOnce},
-			{"user without the rights is refused at once", userWithoutTheRightsIsRefusedAtOnce},
-			{"clock is right in every time zone", clockIsRightInEveryTimeZone},
-			{"pool of the caller's serves", poolOfTheCallersServes},
-			{"pooler may stand between", poolerMayStandBetween},
-			{"other isolation level will do", otherIsolationLevelWillDo},
-			{"replica is not read", replicaIsNotRead},
-			{"commit that waits is not shown", commitThatWaitsIsNotShown},
-			{"next host takes over", nextHostTakesOver},
-		} {
-			t.Run(rule.name, func(t *testing.T) { rule.check(t, s, server) })
-		}
-	})
-}
-
-func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
+func TestServerThatLosesSwapsIsRefused(t *testing.T) {
 	type setting struct{ set, query, want, reset string }
 	settings := map[string][]setting{
 		"postgres": {
-			{"ALTER DATABASE snowfence SET synchronous_commit = off", "durable=true", "synchronous_commit", ""},
+			{"ALTER DATABASE HOME SET synchronous_commit = off", "durable=true", "synchronous_commit", ""},
 			{"SELECT 1", "loss=10ms", "wal_writer_delay", ""},
-			{"SELECT 1", "", "", "ALTER DATABASE snowfence RESET synchronous_commit"},
-			{"ALTER DATABASE snowfence SET zero_damaged_pages = on", "loss=1m", "zero_damaged_pages", "ALTER DATABASE snowfence RESET zero_damaged_pages"},
-			{"ALTER DATABASE snowfence SET default_transaction_read_only = on", "", "transaction_read_only", "SET transaction_read_only = off; ALTER DATABASE snowfence RESET default_transaction_read_only"},
+			{"SELECT 1", "", "", "ALTER DATABASE HOME RESET synchronous_commit"},
+			{"ALTER DATABASE HOME SET zero_damaged_pages = on", "loss=1m", "zero_damaged_pages", "ALTER DATABASE HOME RESET zero_damaged_pages"},
+			{"ALTER DATABASE HOME SET default_transaction_read_only = on", "", "transaction_read_only", "SET transaction_read_only = off; ALTER DATABASE HOME RESET default_transaction_read_only"},
 			{"SELECT 1", "durable=true", "", ""},
 		},
 		"mysql": {
@@ -65,160 +40,160 @@ func serverThatLosesSwapsIsRefused(t *testing.T, s sqlServer, server *testkit.Se
 			{"SET GLOBAL autocommit = OFF", "", "autocommit", "SET GLOBAL autocommit = ON"},
 			{"SET GLOBAL tx_isolation = 'READ-UNCOMMITTED'", "loss=1m", "tx_isolation", "SET GLOBAL tx_isolation = DEFAULT"},
 			{"SET GLOBAL rpl_semi_sync_master_enabled = ON", "durable=true", "wait_point", "SET GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC'"},
-			{"SELECT 1", "durable=true", "rpl_semi_sync_master_timeout", "SET GLOBAL rpl_semi_sync_master_enabled = OFF"},
+			{"SELECT 1", "durable=true", "rpl_semi_sync_master_timeout", "SET GLOBAL rpl_semi_sync_master_enabled = OFF; SET GLOBAL rpl_semi_sync_master_wait_point = DEFAULT"},
 			{"SET GLOBAL read_only = ON", "", "read_only", "SET GLOBAL read_only = OFF"},
 			{"SELECT 1", "durable=true", "", ""},
 		},
 	}
-	db := s.administer(t, server)
-	for _, c := range settings[s.scheme] {
-		do(t, db, c.set)
-		s.refused(t, s.url(c.query, server.Addr()), c.want)
-		if c.reset != "" {
-			do(t, db, c.reset)
+	onCareful(t, func(t *testing.T, s sqlServer) {
+		db := s.admin(t)
+		for _, c := range settings[s.scheme] {
+			do(t, db, strings.ReplaceAll(c.set, "HOME", s.database))
+			refused(t, s.url(c.query), c.want)
+			if c.reset != "" {
+				do(t, db, strings.ReplaceAll(c.reset, "HOME", s.database))
+			}
 		}
-	}
+	})
 }
 
 // TestSQLServerThatCanTearPagesIsRefused is about the settings by which a crash
 // of the machine can leave half of a page as it was, or takes anything back.
 func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 	t.Parallel()
-	settings := map[string][]string{
-		"postgres": {"full_page_writes=off"},
-		"mysql":    {"--skip-innodb-doublewrite", "--skip-log-bin"},
-	}
+	settings := map[string][]string{"postgres": {"full_page_writes=off"}, "mysql": {"--skip-innodb-doublewrite", "--skip-log-bin"}}
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		server, want, whole := s.start(t, settings[s.scheme]...), "full_page_writes is off", ""
-		if s.scheme == "mysql" {
-			want, whole = "innodb_doublewrite is OFF", "log_bin is OFF"
-		} else {
-			s, unsynced := s.own(t, hasty)
-			s.refused(t, s.url("", unsynced.Addr()), "fsync is off")
-			s.refused(t, s.url("loss=1m", unsynced.Addr()), "")
+		want, whole := "innodb_doublewrite is OFF", "log_bin is OFF"
+		if s.scheme == "postgres" {
+			want, whole = "full_page_writes is off", ""
+			unsynced := s.within(t, s.hasty())
+			refused(t, unsynced.url(""), "fsync is off")
+			refused(t, unsynced.url("loss=1m"), "")
 		}
-		s.refused(t, s.url("", server.Addr()), want)
-		s.refused(t, s.url("loss=1m", server.Addr()), "")
-		s.refused(t, s.url("durable=true&whole-pages=true", server.Addr()), whole)
-		s.refused(t, s.url("whole-pages=true", server.Addr()), "")
+		s = s.on(s.start(t, settings[s.scheme]...))
+		refused(t, s.url(""), want)
+		refused(t, s.url("loss=1m"), "")
+		refused(t, s.url("durable=true&whole-pages=true"), whole)
+		refused(t, s.url("whole-pages=true"), "")
 	})
 }
 
-func tableOfAnotherShapeIsRefused(t *testing.T, s sqlServer, server *testkit.Server) {
-	tables := map[string]map[string]string{
+func TestTableOfAnotherShapeIsRefused(t *testing.T) {
+	t.Parallel()
+	const fit = "(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)"
+	tables := map[string]map[string]string{ // what is wrong, by the statement that makes table T
 		"postgres": {
-			"(key text PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)":                         `column "key" is text`,
-			"(key bytea PRIMARY KEY, token bytea, value bytea NOT NULL)":                                 `column "token" is bytea null`,
-			"(key bytea PRIMARY KEY, token bytea NOT NULL)":                                              `no column "value"`,
-			"(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL, more int)":              `a column "more"`,
-			"(key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL)":                           "no primary key",
-			"(key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL, PRIMARY KEY (key, token))": "unique index",
-			"(key bytea PRIMARY KEY, token bytea NOT NULL UNIQUE, value bytea NOT NULL)":                 "on token",
-			"PARTITION": "no ordinary table",
-			"UNLOGGED":  "UNLOGGED",
-			"SECURITY":  "row security",
+			"CREATE TABLE T (key text PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)":                         `column "key" is text`,
+			"CREATE TABLE T (key bytea PRIMARY KEY, token bytea, value bytea NOT NULL)":                                 `column "token" is bytea null`,
+			"CREATE TABLE T (key bytea PRIMARY KEY, token bytea NOT NULL)":                                              `no column "value"`,
+			"CREATE TABLE T (key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL, more int)":              `a column "more"`,
+			"CREATE TABLE T (key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL)":                           "no primary key",
+			"CREATE TABLE T (key bytea NOT NULL, token bytea NOT NULL, value bytea NOT NULL, PRIMARY KEY (key, token))": "unique index",
+			"CREATE TABLE T (key bytea PRIMARY KEY, token bytea NOT NULL UNIQUE, value bytea NOT NULL)":                 "on token",
+			"CREATE UNLOGGED TABLE T " + fit:                                      "UNLOGGED",
+			"CREATE TABLE T " + fit + " PARTITION BY HASH (key)":                  "no ordinary table",
+			"CREATE TABLE T " + fit + "; ALTER TABLE T ENABLE ROW LEVEL SECURITY": "row security",
+			"CREATE VIEW T AS SELECT 1":                                           "is no ordinary table",
 		},
 		"mysql": {
-			"(`key` varchar(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                 `column "key" is varchar(200)`,
-			"(`key` varbinary(199) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":               `column "key" is varbinary(199)`,
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16), value varbinary(4096) NOT NULL)":                        `column "token" is binary(16) null`,
-			"(`key` varbinary(200) PRIMARY KEY, token binary(8) NOT NULL, value varbinary(4096) NOT NULL)":                `column "token" is binary(8)`,
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4000) NOT NULL)":               `column "value" is varbinary(4000)`,
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL)":                                               `no column "value"`,
-			"(`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                  "no primary key",
-			"(`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value blob NOT NULL, PRIMARY KEY (`key`(9)))":     "partly",
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL UNIQUE, value varbinary(4096) NOT NULL)":        "on token",
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value blob NOT NULL) ENGINE=MyISAM":            "BASE TABLE MyISAM",
-			"(`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL) ENGINE=MEMORY": "BASE TABLE MEMORY",
-			"(`key` varbinary(250) PRIMARY KEY, token binary(16) NOT NULL, value mediumblob NOT NULL)":                    "",
+			"CREATE TABLE T (`key` varchar(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                 `column "key" is varchar(200)`,
+			"CREATE TABLE T (`key` varbinary(199) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":               `column "key" is varbinary(199)`,
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16), value varbinary(4096) NOT NULL)":                        `column "token" is binary(16) null`,
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(8) NOT NULL, value varbinary(4096) NOT NULL)":                `column "token" is binary(8)`,
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4000) NOT NULL)":               `column "value" is varbinary(4000)`,
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL)":                                               `no column "value"`,
+			"CREATE TABLE T (`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value varbinary(4096) NOT NULL)":                  "no primary key",
+			"CREATE TABLE T (`key` varbinary(200) NOT NULL, token binary(16) NOT NULL, value blob NOT NULL, PRIMARY KEY (`key`(9)))":     "partly",
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL UNIQUE, value varbinary(4096) NOT NULL)":        "on token",
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value blob NOT NULL) ENGINE=MyISAM":            "BASE TABLE MyISAM",
+			"CREATE TABLE T (`key` varbinary(200) PRIMARY KEY, token binary(16) NOT NULL, value varbinary(4096) NOT NULL) ENGINE=MEMORY": "BASE TABLE MEMORY",
+			"CREATE TABLE T (`key` varbinary(250) PRIMARY KEY, token binary(16) NOT NULL, value mediumblob NOT NULL)":                    "",
+			"CREATE VIEW T AS SELECT 1": "is a VIEW",
 		},
 	}
-	db := s.administer(t, server)
-	n := 0
-	for shape, want := range tables[s.scheme] {
-		n++
-		table := fmt.Sprint("t", n)
-		const fit = "(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)"
-		switch shape {
-		case "UNLOGGED":
-			do(t, db, "CREATE UNLOGGED TABLE "+table+fit)
-		case "PARTITION":
-			do(t, db, "CREATE TABLE "+table+fit+" PARTITION BY HASH (key)")
-		case "SECURITY":
-			do(t, db, "CREATE TABLE "+table+fit, "ALTER TABLE "+table+" ENABLE ROW LEVEL SECURITY")
-		default:
-			do(t, db, "CREATE TABLE "+table+" "+shape)
+	onCareful(t, func(t *testing.T, s sqlServer) {
+		db, n := s.admin(t), 0
+		for statement, want := range tables[s.scheme] {
+			n++
+			table := fmt.Sprint("t", n)
+			do(t, db, strings.ReplaceAll(statement, " T ", " "+table+" "))
+			refused(t, s.url("table="+table), want)
 		}
-		s.refused(t, s.url("table="+table, server.Addr()), want)
-	}
-	do(t, db, "CREATE VIEW v AS SELECT * FROM t1")
-	s.refused(t, s.url("table=v", server.Addr()), "table v: is")
+	})
 }
 
-func tableIsCreatedOnceByManyAtOnce(t *testing.T, s sqlServer, server *testkit.Server) {
-	for round := range 5 {
-		start, errs := make(chan struct{}), make([]error, 6)
-		var opened sync.WaitGroup
-		for i := range errs {
-			opened.Go(func() {
-				<-start
-				client, err := openstore.Open(t.Context(), s.url(fmt.Sprint("table=many", round), server.Addr()))
-				if err == nil {
-					err = client.Close()
-				}
-				errs[i] = err
-			})
+func TestTableIsCreatedOnceByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	onCareful(t, func(t *testing.T, s sqlServer) {
+		for round := range 5 {
+			start, errs := make(chan struct{}), make([]error, 6)
+			var opened sync.WaitGroup
+			for i := range errs {
+				opened.Go(func() {
+					<-start
+					client, err := openstore.Open(t.Context(), s.url(fmt.Sprint("table=many", round)))
+					if err == nil {
+						err = client.Close()
+					}
+					errs[i] = err
+				})
+			}
+			close(start)
+			opened.Wait()
+			if err := errors.Join(errs...); err != nil {
+				t.Errorf("round %d: %v", round, err)
+			}
 		}
-		close(start)
-		opened.Wait()
-		if err := errors.Join(errs...); err != nil {
-			t.Errorf("round %d: %v", round, err)
+	})
+}
+
+func TestUserWithoutTheRightsIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	onCareful(t, func(t *testing.T, s sqlServer) {
+		refused(t, s.url("table=guarded"), "") // makes it
+		user := "reader_" + s.database
+		create := "CREATE USER " + user + " PASSWORD '" + testkit.SQLPassword + "'"
+		if s.scheme == "mysql" {
+			create = "CREATE USER " + user + " IDENTIFIED BY '" + testkit.SQLPassword + "'"
 		}
-	}
+		db := s.admin(t)
+		do(t, db, create, "GRANT SELECT ON guarded TO "+user)
+		at := s.urlOf(user, "table=guarded", s.server.Addr())
+		refused(t, at, "table guarded: the user has no right to INSERT, UPDATE: grant SELECT, INSERT, UPDATE on it")
+		reads, err := openstore.OpenExisting(t.Context(), at)
+		if err != nil {
+			t.Fatalf("to read alone: %v", err)
+		}
+		defer func() { _ = reads.Close() }()
+		if _, err := reads.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("get: %v", err)
+		}
+		do(t, db, "GRANT INSERT, UPDATE ON guarded TO "+user)
+		refused(t, at, "")
+		if _, err := openstore.Open(t.Context(), s.urlOf(user, "table=other", s.server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
+			t.Errorf("a table that may not be created: %v", err)
+		}
+	})
 }
 
-func userWithoutTheRightsIsRefusedAtOnce(t *testing.T, s sqlServer, server *testkit.Server) {
-	s.client(t, s.url("table=guarded", server.Addr())) // makes it
-	user, grantee := "CREATE USER reader PASSWORD '"+testkit.SQLPassword+"'", "reader"
-	if s.scheme == "mysql" {
-		user = "CREATE USER reader IDENTIFIED BY '" + testkit.SQLPassword + "'"
+// TestDefaultLossOfSQLCoversALagOfTenSeconds and leaves room for it in the
+// default window, but not in a pinned worker's, which is refused by name.
+func TestDefaultLossOfSQLCoversALagOfTenSeconds(t *testing.T) {
+	const lag, measured, fast = 10 * time.Second, 2 * time.Second, 2000 // a fast clock's margin is a part in that many
+	if least := (lag + measured) + (lag+measured)/fast; sqlstore.DefaultLoss < least {
+		t.Errorf("the default loss is %v, must be at least %v", sqlstore.DefaultLoss, least)
 	}
-	db := s.administer(t, server)
-	do(t, db, user, "GRANT SELECT ON guarded TO "+grantee)
-	at := s.urlOf(grantee, "table=guarded", server.Addr())
-	s.refused(t, at, "table guarded: the user has no right to INSERT, UPDATE: grant SELECT, INSERT, UPDATE on it")
-	reads, err := openstore.OpenExisting(t.Context(), at)
-	if err != nil {
-		t.Fatalf("to read alone: %v", err)
+	config := lease.Config{Layout: snowfence.DefaultLayout(), Loss: sqlstore.DefaultLoss}
+	if _, err := lease.New(config); err != nil {
+		t.Errorf("with the default window: %v", err)
 	}
-	defer func() { _ = reads.Close() }()
-	if _, err := reads.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("get: %v", err)
+	config.Worker = new(int64)
+	var refused *stored.ConfigError
+	if _, err := lease.New(config); !errors.As(err, &refused) || refused.Field != "window" {
+		t.Errorf("pinned, with its default window: %v, want a window that is refused", err)
 	}
-	do(t, db, "GRANT INSERT, UPDATE ON guarded TO "+grantee)
-	s.refused(t, at, "")
-	if _, err := openstore.Open(t.Context(), s.urlOf(grantee, "table=other", server.Addr())); err == nil || !strings.Contains(err.Error(), "create table other, which may also be done by hand") {
-		t.Errorf("a table that may not be created: %v", err)
-	}
-}
-
-func clockIsRightInEveryTimeZone(t *testing.T, s sqlServer, server *testkit.Server) {
-	zones := map[string]string{
-		"postgres": "ALTER DATABASE snowfence SET timezone = 'Asia/Kathmandu'",
-		"mysql":    "SET GLOBAL time_zone = '-11:30'",
-	}
-	do(t, s.administer(t, server), zones[s.scheme])
-	now, err := s.client(t, s.url("", server.Addr())).(store.Clock).Now(t.Context())
-	if off := time.Since(now); err != nil || off.Abs() > 5*time.Second {
-		t.Errorf("the clock is off by %v: %v (%v)", off, now, err)
-	}
-}
-
-// poolOfTheCallersServes uses drivers as they come.
-func poolOfTheCallersServes(t *testing.T, s sqlServer, server *testkit.Server) {
-	open, db := s.pooled(t, server, sqlstore.Config{Durable: true})
-	storetest.Run(t, storetest.Harness{Open: open})
-	if err := db.PingContext(t.Context()); err != nil {
-		t.Errorf("the caller's pool after the stores were closed: %v", err)
+	config.Window = 3*sqlstore.DefaultLoss + time.Second
+	if _, err := lease.New(config); err != nil {
+		t.Errorf("pinned, with a window of %v: %v", config.Window, err)
 	}
 }

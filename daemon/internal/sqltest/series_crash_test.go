@@ -27,10 +27,10 @@ var seriesCrashes = flag.Int("series.crashes", 100, "crashes of callers that the
 func TestSeriesHasNoHoleAfterAHundredCrashes(t *testing.T) {
 	t.Parallel()
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		b := newSeriesBed(t, s, s.start(t))
+		b := newSeriesBed(t, s.on(s.start(t)))
 		identity := map[string]string{"postgres": "BIGINT GENERATED ALWAYS AS IDENTITY", "mysql": "BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY"}
 		do(t, b.db, "CREATE TABLE document (number BIGINT NOT NULL)", "CREATE TABLE plain (number "+identity[s.scheme]+", ours BIGINT NOT NULL)")
-		world := &seriesWorld{bed: b, numbers: b.series(t), ended: make(map[int64]string), crashes: make(map[string]int)}
+		world := &seriesWorld{bed: b, numbers: b.of(t), ended: make(map[int64]string), crashes: make(map[string]int)}
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		var calling sync.WaitGroup
@@ -94,7 +94,7 @@ func (w *seriesWorld) acknowledged(t *testing.T, number int64, how string) {
 // call is one caller, who crashes in all the ways that there are.
 func (w *seriesWorld) call(ctx context.Context, t *testing.T, draw *rand.Rand) {
 	network := testkit.NewProxy(t, w.bed.server.Addr())
-	db := w.bed.pool(t, network.Addr())
+	db := w.bed.connect(t, login{address: network.Addr()})
 	for w.count.Load() < int64(*seriesCrashes) && ctx.Err() == nil {
 		if db.PingContext(ctx) != nil { // the server is away
 			pause, done := context.WithTimeout(ctx, 10*time.Millisecond)

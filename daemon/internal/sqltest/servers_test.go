@@ -3,6 +3,7 @@
 package sqltest
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -28,72 +29,114 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The servers that tests share, each with databases of their own. A server starts when a test first
-// asks for it. The careful ones sync each commit, and the hasty ones none.
+// The servers that tests share. A server starts when a test first asks for it.
 var (
 	lifetime  testkit.Lifetime
 	databases atomic.Int64
+)
 
-	careful = map[string]func() *testkit.Server{
-		"postgres": sync.OnceValue(func() *testkit.Server { return testkit.Postgres(&lifetime, "max_connections=200") }),
-		"mysql":    sync.OnceValue(func() *testkit.Server { return testkit.MariaDB(&lifetime, "--max-connections=200") }),
+// sqlServer is a database on a server. The careful server syncs each commit. The hasty one syncs none: rules about
+// concurrency are not about crashes. Tests that change the settings of a whole server, and set them back, run alone.
+type sqlServer struct {
+	name, scheme   string // the scheme of its URLs
+	dialect        sqlstore.Dialect
+	start          func(t testing.TB, settings ...string) *testkit.Server
+	careful, hasty func() *testkit.Server
+
+	server   *testkit.Server
+	database string
+}
+
+var (
+	postgreSQL = sqlServer{
+		name: "PostgreSQL", scheme: "postgres", dialect: sqlstore.PostgreSQL, start: testkit.Postgres, database: testkit.SQLDatabase,
+		careful: sync.OnceValue(func() *testkit.Server { return testkit.Postgres(&lifetime, "max_connections=200") }),
+		hasty:   sync.OnceValue(func() *testkit.Server { return testkit.Postgres(&lifetime, "fsync=off", "max_connections=200") }),
 	}
-	hasty = map[string]func() *testkit.Server{
-		"postgres": sync.OnceValue(func() *testkit.Server { return testkit.Postgres(&lifetime, "fsync=off", "max_connections=200") }),
-		"mysql": sync.OnceValue(func() *testkit.Server {
-			return testkit.MariaDB(&lifetime, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--binlog-format=MIXED", "--max-connections=200")
+	mariaDB = sqlServer{
+		name: "MariaDB", scheme: "mysql", dialect: sqlstore.MySQL, start: testkit.MariaDB, database: testkit.SQLDatabase,
+		careful: sync.OnceValue(func() *testkit.Server { return testkit.MariaDB(&lifetime, "--max-connections=200") }),
+		hasty: sync.OnceValue(func() *testkit.Server {
+			return testkit.MariaDB(&lifetime, "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=0", "--binlog-format=MIXED", "--max-connections=300")
 		}),
 	}
 )
 
-// sqlServer is a kind of server, by the scheme of its URLs, and a database there.
-type sqlServer struct {
-	scheme   string
-	start    func(t testing.TB, settings ...string) *testkit.Server
-	database string
-}
-
-var sqlServers = map[string]sqlServer{
-	"PostgreSQL": {"postgres", testkit.Postgres, testkit.SQLDatabase},
-	"MariaDB":    {"mysql", testkit.MariaDB, testkit.SQLDatabase},
-}
-
-// eachSQL runs a test on both kinds of server.
-func eachSQL(t *testing.T, test func(t *testing.T, s sqlServer)) {
+// eachSQL runs a test on both kinds of server, at the same time.
+func eachSQL(t *testing.T, test func(*testing.T, sqlServer)) {
 	t.Helper()
-	for name, s := range sqlServers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they share nothing
-			test(t, s)
-		})
+	for _, s := range []sqlServer{postgreSQL, mariaDB} {
+		t.Run(s.name, func(t *testing.T) { t.Parallel(); test(t, s) })
 	}
 }
 
-// own makes a database on a server that others use, too.
-func (s sqlServer) own(t *testing.T, shared map[string]func() *testkit.Server) (sqlServer, *testkit.Server) {
+// onCareful runs a test in a database of the careful server of each kind.
+func onCareful(t *testing.T, test func(*testing.T, sqlServer)) {
 	t.Helper()
-	server, name := shared[s.scheme](), fmt.Sprint("own", databases.Add(1))
-	do(t, s.administer(t, server), "CREATE DATABASE "+name)
+	eachSQL(t, func(t *testing.T, s sqlServer) { test(t, s.within(t, s.careful())) })
+}
+
+// on is the database that every server has.
+func (s sqlServer) on(server *testkit.Server) sqlServer {
+	s.server = server
+	return s
+}
+
+// within is a new database of a server.
+func (s sqlServer) within(t testing.TB, server *testkit.Server) sqlServer {
+	t.Helper()
+	s.server = server
+	name := fmt.Sprint("own", databases.Add(1))
+	do(t, s.admin(t), "CREATE DATABASE "+name)
 	s.database = name
-	return s, server
+	return s
 }
 
-// url names the database at addresses, with a query such as "durable=true".
-func (s sqlServer) url(query string, addresses ...string) string {
-	return s.urlOf(testkit.SQLUser, query, addresses...)
-}
+// url names the database, with a query such as "durable=true".
+func (s sqlServer) url(query string) string { return s.urlOf(testkit.SQLUser, query, s.server.Addr()) }
 
-// urlOf is url for another user.
+// urlOf is url for another user, and other addresses of the server.
 func (s sqlServer) urlOf(user, query string, addresses ...string) string {
 	return s.scheme + "://" + url.UserPassword(user, testkit.SQLPassword).String() + "@" +
 		strings.Join(addresses, ",") + "/" + s.database + "?" + query
 }
 
-// clerk makes a user who has the rights given, and SELECT, INSERT and UPDATE on
-// the tables that there are.
-func (s sqlServer) clerk(t *testing.T, server *testkit.Server, rights ...string) string {
+// login says who connects, and how. The zero value is the user who may do anything.
+type login struct {
+	user, address string
+	query         string // settings of the driver and of each session
+}
+
+// admin is a pool that is no store's, of the user who may do anything.
+func (s sqlServer) admin(t testing.TB) *sql.DB {
 	t.Helper()
-	db, user := s.administer(t, server), "clerk_"+s.database
+	return s.connect(t, login{})
+}
+
+// connect opens a pool, as a process of its own does.
+func (s sqlServer) connect(t testing.TB, l login) *sql.DB {
+	t.Helper()
+	user, address := cmp.Or(l.user, testkit.SQLUser), cmp.Or(l.address, s.server.Addr())
+	var db *sql.DB
+	var err error
+	if s.scheme == "postgres" {
+		db, err = sql.Open("pgx", s.urlOf(user, "sslmode=disable&"+l.query, address))
+	} else {
+		const whole = "interpolateParams=true&multiStatements=true"
+		db, err = sql.Open("mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?%s&%s", user, testkit.SQLPassword, address, s.database, whole, l.query))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxIdleConns(writers)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// clerk makes a user who has the rights given, and SELECT, INSERT and UPDATE on the tables that there are.
+func (s sqlServer) clerk(t *testing.T, rights ...string) string {
+	t.Helper()
+	db, user := s.admin(t), fmt.Sprint("clerk_", s.database)
 	if s.scheme == "mysql" {
 		do(t, db, "CREATE USER "+user+" IDENTIFIED BY '"+testkit.SQLPassword+"'",
 			"GRANT "+strings.Join(append(rights, "SELECT", "INSERT", "UPDATE"), ", ")+" ON "+s.database+".* TO "+user)
@@ -107,73 +150,13 @@ func (s sqlServer) clerk(t *testing.T, server *testkit.Server, rights ...string)
 	return user
 }
 
-// client opens a store that is closed with the test.
-func (s sqlServer) client(t *testing.T, storeURL string) store.Store {
-	t.Helper()
-	client, err := openstore.Open(t.Context(), storeURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return client
+// opens opens clients for a harness.
+func opens(storeURL string) func(context.Context) (store.Store, error) {
+	return func(ctx context.Context) (store.Store, error) { return openstore.Open(ctx, storeURL) }
 }
 
-// administer returns a pool that is no store's, for what a test does to the
-// server itself.
-func (s sqlServer) administer(t testing.TB, server *testkit.Server) *sql.DB {
-	t.Helper()
-	return s.connect(t, testkit.SQLUser, server.Addr())
-}
-
-// connect returns a pool of a user, by way of an address.
-func (s sqlServer) connect(t testing.TB, user, address string) *sql.DB {
-	t.Helper()
-	driver, source := "pgx", s.urlOf(user, "sslmode=disable", address)
-	if s.scheme == "mysql" {
-		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?multiStatements=true", user, testkit.SQLPassword, address, s.database)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
-// pooled returns what opens stores of one pool, and the pool: pgx prepares and
-// caches statements, go-sql-driver prepares each, and counts found rows.
-func (s sqlServer) pooled(t *testing.T, server *testkit.Server, config sqlstore.Config) (func(context.Context) (store.Store, error), *sql.DB) {
-	t.Helper()
-	config.Dialect = sqlstore.PostgreSQL
-	driver, source := "pgx", s.url("sslmode=disable", server.Addr())
-	if s.scheme == "mysql" {
-		config.Dialect, config.Driver.Duplicate = sqlstore.MySQL, duplicateKey
-		driver, source = "mysql", fmt.Sprintf("%s:%s@tcp(%s)/%s?clientFoundRows=true&parseTime=true&loc=Asia%%2FKathmandu&charset=latin1",
-			testkit.SQLUser, testkit.SQLPassword, server.Addr(), s.database)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	db.SetMaxIdleConns(8)
-	config.DB = db
-	return func(ctx context.Context) (store.Store, error) {
-		client, err := sqlstore.Open(ctx, config)
-		if err != nil {
-			return nil, err
-		}
-		return client, nil
-	}, db
-}
-
-// refused opens a store, and wants a *sqlstore.ServerError that says why not,
-// or none if want is empty.
-func (s sqlServer) refused(t *testing.T, storeURL, want string) {
+// refused opens a store, and wants a *sqlstore.ServerError that says why not, or none if want is empty.
+func refused(t *testing.T, storeURL, want string) {
 	t.Helper()
 	client, err := openstore.Open(t.Context(), storeURL)
 	if err == nil {
@@ -188,13 +171,14 @@ func (s sqlServer) refused(t *testing.T, storeURL, want string) {
 	}
 }
 
-// opens opens clients for a harness.
-func opens(storeURL string) func(context.Context) (store.Store, error) {
-	return func(ctx context.Context) (store.Store, error) { return openstore.Open(ctx, storeURL) }
+// duplicateKey reports whether an error is MySQL's for a row whose key exists.
+func duplicateKey(err error) bool {
+	var refused *mysql.MySQLError
+	return errors.As(err, &refused) && refused.Number == 1062
 }
 
 // do runs statements.
-func do(t *testing.T, db *sql.DB, statements ...string) {
+func do(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -203,8 +187,13 @@ func do(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// duplicateKey reports whether an error is MySQL's for a row whose key exists.
-func duplicateKey(err error) bool {
-	var refused *mysql.MySQLError
-	return errors.As(err, &refused) && refused.Number == 1062
+// read returns what a query finds in one row.
+func read[V any](t testing.TB, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, query string, arguments ...any) (value V) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), query, arguments...).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
 }

@@ -4,47 +4,43 @@ package sqltest
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
-	"snowfence.example/snowfence/counter/flickr"
-	"snowfence.example/snowfence/counter/leafalloc"
-	"snowfence.example/snowfence/counter/tinyid"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/filestore"
 )
 
-// replaceable is a server with another system's table or keys, which a stale copy can replace.
+// replaceable is a system whose server or database a stale copy can replace.
 type replaceable struct {
-	open    func(*testing.T) counter.Source // on the server of the moment, as a process that starts
-	copy    func(*testing.T)                // takes the copy, which gets nothing more
-	replace func(*testing.T)                // the server or its database is gone, and the copy takes its place
+	system
+	copy    func() error                // takes the copy, which gets nothing more
+	replace func(y *system) (err error) // the original is gone, and the copy takes its place
 }
 
 // TestStaleCopyOfAnotherSystemsTableIsRefusedByAGuard replaces the server by a copy of it: a replica
 // that lagged is promoted, or a dump is restored. The copy gives numbers again, and a process that
 // starts then knows nothing of them. A guard refuses them, and shows both numbers.
 func TestStaleCopyOfAnotherSystemsTableIsRefusedByAGuard(t *testing.T) {
-	for _, c := range []struct {
-		system string
-		start  func(*testing.T) replaceable
-		guard  func(*testing.T) (g counter.Guard, use func(last int64))
+	t.Parallel()
+	for name, c := range map[string]struct {
+		start func(*testing.T) replaceable
+		guard func(*testing.T) (g counter.Guard, use func(last int64))
 	}{
-		{"leafalloc, promoted standby of PostgreSQL", leafOnAStandby, inAFolder},
-		{"leafalloc, restored dump of MariaDB", leafInADump, inAFolder},
-		{"tinyid, restored dump of MariaDB", tinyInADump, byOrders},
-		{"flickr, restored dump of MariaDB", ticketsInADump, inAFolder},
-		{"rediscount, promoted replica of Redis", datedOnAReplica, inAFolder},
+		"leafalloc, promoted standby of PostgreSQL": {func(t *testing.T) replaceable {
+			return onAPair(t, "postgres-lossy", func(s *testkit.Server) system { return leaf(t, postgreSQL.on(s)) })
+		}, inAFolder},
+		"rediscount, promoted replica of Redis": {func(t *testing.T) replaceable {
+			return onAPair(t, "redis", func(s *testkit.Server) system { return onRedisOf(t, s).system(s) })
+		}, inAFolder},
+		"leafalloc, restored dump of MariaDB": {func(t *testing.T) replaceable { return inADump(t, systems["leafalloc"](t)) }, inAFolder},
+		"tinyid, restored dump of MariaDB":    {func(t *testing.T) replaceable { return inADump(t, systems["tinyid"](t)) }, byOrders},
+		"flickr, restored dump of MariaDB":    {func(t *testing.T) replaceable { return inADump(t, systems["flickr"](t)) }, inAFolder},
 	} {
-		t.Run(c.system, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := c.start(t)
 			guard, use := c.guard(t)
@@ -57,20 +53,22 @@ func TestStaleCopyOfAnotherSystemsTableIsRefusedByAGuard(t *testing.T) {
 				use(got.Last())
 				return got
 			}
-			before := counter.Guarded(r.open(t), guard, "orders")
+			before := counter.Guarded(r.process(t), guard, "orders")
 			draw(before)
-			r.copy(t)
+			if err := r.copy(); err != nil {
+				t.Fatal(err)
+			}
 			lost, last := draw(before), draw(before).Last()
-			r.replace(t)
-
-			tickets := counter.NewTickets(counter.Guarded(r.open(t), guard, "orders"), counter.Config{Name: "orders"})
+			if err := r.replace(&r.system); err != nil {
+				t.Fatal(err)
+			}
+			tickets := counter.NewTickets(counter.Guarded(r.process(t), guard, "orders"), counter.Config{Name: "orders"})
 			defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
 			id, err := tickets.Next(t.Context())
 			var back *counter.BackwardsError
 			if !errors.As(err, &back) || back.Next != lost.First || back.Mark != last || back.By != guard.String() || back.Counter != "orders" {
 				t.Fatalf("the copy gives %d (%v), want that %d is refused, as %d is in use", id, err, lost.First, last)
 			}
-			t.Log(back)
 			for range 10 { // what is refused is a gap, so the copy gets past the mark
 				if errors.As(err, &back) {
 					id, err = tickets.Next(t.Context())
@@ -101,110 +99,44 @@ func inAFolder(t *testing.T) (counter.Guard, func(int64)) {
 // byOrders has the numbers in the table of orders of another server, and the mark is the greatest.
 func byOrders(t *testing.T) (counter.Guard, func(last int64)) {
 	t.Helper()
-	shop := mariaDB(t, sharedHome(t, "MariaDB"), nil, nil)
-	must(t, shop, "CREATE TABLE orders (id bigint PRIMARY KEY)")
-	greatest := func(ctx context.Context) (mark int64, err error) {
-		err = shop.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), -1) FROM orders").Scan(&mark)
-		return mark, err
+	shop := mariaDB.within(t, mariaDB.hasty()).admin(t)
+	do(t, shop, "CREATE TABLE orders (id bigint PRIMARY KEY)")
+	greatest := func(context.Context) (int64, error) {
+		return read[int64](t, shop, "SELECT COALESCE(MAX(id), -1) FROM orders"), nil
 	}
 	return counter.QueryGuard{Name: "max(id) of orders", Greatest: greatest},
-		func(last int64) { must(t, shop, "INSERT INTO orders VALUES (?)", last) }
+		func(last int64) { do(t, shop, "INSERT INTO orders VALUES ("+strconv.FormatInt(last, 10)+")") }
 }
 
-// leafOnAStandby is PostgreSQL with a standby that follows asynchronously.
-func leafOnAStandby(t *testing.T) replaceable {
-	t.Helper()
-	pair := startPair(t, "postgres-lossy")
-	side := func(t *testing.T) leafSide {
-		return leafSide{dialect: leafalloc.PostgreSQL, db: postgres(t, homeOf(pair.Primary), nil)}
-	}
-	must(t, side(t).db, leafalloc.DDL(leafalloc.PostgreSQL))
-	side(t).tag(t, "orders", 1, 10)
-	return onAPair(pair, func(t *testing.T) counter.Source { return side(t).open(t, side(t).db, "orders") })
-}
-
-// datedOnAReplica is Redis with a replica.
-func datedOnAReplica(t *testing.T) replaceable {
-	t.Helper()
-	pair := startPair(t, "redis")
-	clock := &wall{snowfence.SystemClock(), time.Now()}
-	return onAPair(pair, func(t *testing.T) counter.Source {
-		client := redis.NewClient(&redis.Options{Addr: pair.Primary.Addr()})
-		t.Cleanup(func() { _ = client.Close() })
-		return dated{Client: client, clock: clock}.open(t, nil)
-	})
-}
-
-func startPair(t *testing.T, name string) *testkit.Pair {
+// onAPair is a server with a replica that follows asynchronously.
+func onAPair(t *testing.T, name string, start func(*testkit.Server) system) replaceable {
 	t.Helper()
 	_, pair := testkit.StartPair(t, name)
-	return pair
-}
-
-func onAPair(pair *testkit.Pair, open func(*testing.T) counter.Source) replaceable {
-	return replaceable{open, func(t *testing.T) {
-		t.Helper()
-		if _, err := pair.Part(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}, func(t *testing.T) {
-		t.Helper()
+	return replaceable{start(pair.Primary), func() error {
+		_, err := pair.Part(t.Context())
+		return err
+	}, func(y *system) error {
 		pair.Primary.Kill()
-		if err := pair.Promote(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		err := pair.Promote(t.Context())
+		y.server = pair.Primary
+		return err
 	}}
 }
 
-func leafInADump(t *testing.T) replaceable {
-	t.Helper()
-	side := func(db *sql.DB) leafSide { return leafSide{dialect: leafalloc.MySQL, db: db} }
-	return inADump(t, func(db *sql.DB) {
-		must(t, db, leafalloc.DDL(leafalloc.MySQL))
-		side(db).tag(t, "orders", 1, 10)
-	}, func(t *testing.T, db *sql.DB) counter.Source { return side(db).open(t, db, "orders") })
-}
-
-func tinyInADump(t *testing.T) replaceable {
-	t.Helper()
-	return inADump(t, func(db *sql.DB) {
-		must(t, db, tinyid.DDL())
-		tinyRow(t, db, "orders", 0, 20, 2, 1)
-	}, func(t *testing.T, db *sql.DB) counter.Source { return openTiny(t, db, "orders") })
-}
-
-func ticketsInADump(t *testing.T) replaceable {
-	t.Helper()
-	return inADump(t, func(db *sql.DB) { must(t, db, flickr.DDL()) }, func(t *testing.T, db *sql.DB) counter.Source {
-		source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: db}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return source
-	})
-}
-
 // inADump is a database of MariaDB in whose place comes what an earlier dump holds.
-func inADump(t *testing.T, fill func(*sql.DB), open func(*testing.T, *sql.DB) counter.Source) replaceable {
+func inADump(t *testing.T, y system) replaceable {
 	t.Helper()
-	server, h := hasty["mysql"](), sharedHome(t, "MariaDB")
-	fill(mariaDB(t, h, nil, nil))
-	dump := filepath.Join(server.Dir, h.database+".sql")
-	run := func(t *testing.T, program string, arguments ...string) {
-		t.Helper()
-		arguments = append([]string{"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(server.Ports[0]),
-			"--user=" + testkit.SQLUser, "--password=" + testkit.SQLPassword}, append(arguments, h.database)...)
-		if _, err := server.Run(t.Context(), program, arguments...); err != nil {
-			t.Fatal(err)
-		}
+	dump := filepath.Join(y.server.Dir, y.database+".sql")
+	run := func(program string, arguments ...string) error {
+		arguments = append([]string{"--no-defaults", "--protocol=tcp", "--host=127.0.0.1", "--port=" + strconv.Itoa(y.server.Ports[0]),
+			"--user=" + testkit.SQLUser, "--password=" + testkit.SQLPassword}, append(arguments, y.database)...)
+		_, err := y.server.Run(t.Context(), program, arguments...)
+		return err
 	}
-	return replaceable{
-		func(t *testing.T) counter.Source { return open(t, mariaDB(t, h, nil, nil)) },
-		func(t *testing.T) { run(t, "mariadb-dump", "--single-transaction", "--result-file="+dump) },
-		func(t *testing.T) {
-			must(t, mariaDB(t, h, nil, nil), "DROP DATABASE "+h.database)
-			must(t, mariaDB(t, homeOf(server), nil, nil), "CREATE DATABASE "+h.database)
-			run(t, "mariadb", "--execute=source "+dump)
-		},
-	}
+	return replaceable{y,
+		func() error { return run("mariadb-dump", "--single-transaction", "--result-file="+dump) },
+		func(*system) error {
+			do(t, y.admin(t), "DROP DATABASE "+y.database, "CREATE DATABASE "+y.database)
+			return run("mariadb", "--execute=source "+dump)
+		}}
 }

@@ -68,15 +68,6 @@ func TestStateOfOtherRulesIsRefused(t *testing.T) {
 	}
 }
 
-func TestRunThatIsTooSmallFails(t *testing.T) {
-	if code, _, errs := simulating("-seeds", "2", "-least-ids", "1000000000000"); code != 1 || !strings.Contains(errs, "must be at least 1000000000000") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-	if code, _, errs := simulating("-seeds", "2", "-least-faults", "1000000000000"); code != 1 || !strings.Contains(errs, "faults struck") {
-		t.Errorf("exit code %d: %s", code, errs)
-	}
-}
-
 func TestReplayTellsWhatHappensAndWhetherItWasExpected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "scenario.txt")
 	replayed := func(text string) (int, string, string) {
@@ -122,7 +113,7 @@ func TestDrawnPlanIsPrintedAsAScenarioThatReplays(t *testing.T) {
 }
 
 func TestCommandLineThatMeansNothingIsRefused(t *testing.T) {
-	for _, args := range [][]string{{"-seeds", "-1"}, {"-workers", "0"}, {"more"}, {"-colour"}, {"-draw", "-1"}, {"-draw", "1", "-replay", "x"}} {
+	for _, args := range [][]string{{"-seeds", "-1"}, {"more"}, {"-colour"}, {"-draw", "-1"}, {"-draw", "1", "-replay", "x"}} {
 		if code, _, errs := simulating(args...); code != 2 || errs == "" {
 			t.Errorf("%v: exit code %d", args, code)
 		}

@@ -1,0 +1,279 @@
+//go:build servers
+
+package sqltest
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/flickr"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/tinyid"
+)
+
+// total is how many reservations are made of one row or key, half of them by the original's
+// statements. The default takes seconds.
+var total = flag.Int("schemas.reservations", 800, "reservations of each row or key; the long run has 100000")
+
+// writers is how many there are of each side.
+const writers = 8
+
+// A draw makes one reservation.
+type draw func(context.Context) (counter.Range, error)
+
+// system is a table or a key in which another system counts, and ours beside it. What is named orders gives numbers from 1
+// on, by steps of 10, if there are steps.
+type system struct {
+	sqlServer
+	kind   string
+	via    login   // how processes connect
+	shared *sql.DB // nil means that each process has a pool of its own
+
+	open     func(*testing.T, system) (counter.Source, error) // ours, as a process that starts
+	original func(db *sql.DB, n int) draw                     // the n-th client of the other system
+	unknown  error                                            // without its row
+
+	set    string // sets columns of the row; empty without one
+	count  func(*testing.T) int64
+	lower  func(*testing.T)
+	raise  func(t *testing.T, mark int64) // so that greater numbers come
+	remedy func(mark int64) string        // what an operator is told to do
+	again  bool                           // and to start the process again
+}
+
+// systems are those that tests share a server for.
+var systems = map[string]func(*testing.T) system{
+	"leafalloc":               func(t *testing.T) system { return leaf(t, mariaDB.within(t, mariaDB.hasty())) },
+	"leafalloc on PostgreSQL": func(t *testing.T) system { return leaf(t, postgreSQL.within(t, postgreSQL.hasty())) },
+	"tinyid":                  func(t *testing.T) system { return tiny(t, mariaDB.within(t, mariaDB.hasty())) },
+	"flickr":                  func(t *testing.T) system { return tickets(t, mariaDB.within(t, mariaDB.hasty())) },
+	"rediscount":              func(t *testing.T) system { return onRedis(t).system(sharedRedis()) },
+}
+
+// eachSystem runs a rule on the systems named, or those whose tables have rows of a name.
+func eachSystem(t *testing.T, rule func(*testing.T, system), names ...string) {
+	t.Helper()
+	if len(names) == 0 {
+		names = []string{"leafalloc", "leafalloc on PostgreSQL", "tinyid"}
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) { rule(t, systems[name](t)) })
+	}
+}
+
+// pool connects as a process does.
+func (y system) pool(t *testing.T) *sql.DB {
+	t.Helper()
+	if y.shared != nil {
+		return y.shared
+	}
+	return y.connect(t, y.via)
+}
+
+// process opens ours.
+func (y system) process(t *testing.T) counter.Source {
+	t.Helper()
+	source, err := y.open(t, y)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// row sets columns of the row.
+func (y system) row(t *testing.T, columns string) {
+	t.Helper()
+	do(t, y.admin(t), y.set+columns)
+}
+
+// few is a need of n numbers.
+func few(n int64) func() int64 { return func() int64 { return n } }
+
+// apart returns an error if ranges have a number in common.
+func apart(ranges []counter.Range) error {
+	slices.SortFunc(ranges, func(a, b counter.Range) int { return cmp.Compare(a.First, b.First) })
+	for i, r := range ranges {
+		if r.Count < 1 {
+			return fmt.Errorf("a range without numbers: %+v", r)
+		}
+		if i > 0 && r.First <= ranges[i-1].Last() {
+			return fmt.Errorf("%+v and %+v overlap", ranges[i-1], r)
+		}
+	}
+	return nil
+}
+
+// contend lets writers of both sides reserve at the same time. No two ranges may have a number in common. Each writer is made
+// by a call of its own, as in a process of its own.
+func contend(t *testing.T, y system, ours func(n int) draw) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []counter.Range
+	var wait sync.WaitGroup
+	for n := range writers {
+		for _, reserve := range []draw{y.original(y.pool(t), n), ours(n)} {
+			wait.Go(func() {
+				for range *total / 2 / writers {
+					r, err := reserve(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					all = append(all, r)
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wait.Wait()
+	if err := apart(all); err != nil {
+		t.Error(err)
+	}
+}
+
+// inTransaction runs statements in one transaction.
+func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// leaf makes a leaf_alloc.
+func leaf(t *testing.T, s sqlServer) system {
+	t.Helper()
+	y := system{
+		sqlServer: s, kind: "leafalloc", unknown: leafalloc.ErrUnknownTag, set: "UPDATE leaf_alloc SET ",
+		count: func(t *testing.T) int64 { return read[int64](t, s.admin(t), "SELECT max_id - 1 FROM leaf_alloc") },
+		lower: func(t *testing.T) { do(t, s.admin(t), "UPDATE leaf_alloc SET max_id = 1") },
+		raise: func(t *testing.T, mark int64) {
+			do(t, s.admin(t), fmt.Sprint("UPDATE leaf_alloc SET max_id = ", mark+1))
+		},
+		remedy: func(mark int64) string {
+			return fmt.Sprintf(`set max_id of biz_tag "orders" in leaf_alloc to %d or more`, mark+1)
+		},
+	}
+	dialect := leafalloc.MySQL
+	if s.scheme == "postgres" {
+		dialect = leafalloc.PostgreSQL
+	}
+	y.open = func(t *testing.T, y system) (counter.Source, error) {
+		return leafalloc.Open(t.Context(), leafalloc.Config{DB: y.pool(t), Dialect: dialect, Tag: "orders"})
+	}
+	// By the table's step, or by one that it has adapted.
+	y.original = func(db *sql.DB, n int) draw {
+		step := []string{"step", "40"}[n%2]
+		return func(ctx context.Context) (r counter.Range, err error) {
+			r.Increment = 1
+			err = inTransaction(ctx, db, func(tx *sql.Tx) error {
+				if _, err := tx.ExecContext(ctx, "UPDATE leaf_alloc SET max_id = max_id + "+step+" WHERE biz_tag = 'orders'"); err != nil {
+					return err
+				}
+				return tx.QueryRowContext(ctx, "SELECT max_id - "+step+", "+step+" FROM leaf_alloc WHERE biz_tag = 'orders'").Scan(&r.First, &r.Count)
+			})
+			return r, err
+		}
+	}
+	do(t, s.admin(t), leafalloc.DDL(dialect), "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 10)")
+	return y
+}
+
+var errTinyConflict = errors.New("get next segmentId conflict")
+
+// tiny makes a tiny_id_info.
+func tiny(t *testing.T, s sqlServer) system {
+	t.Helper()
+	do(t, s.admin(t), tinyid.DDL(), "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder) VALUES ('orders', 0, 0, 10, 1, 0)")
+	return system{
+		sqlServer: s, kind: "tinyid", unknown: tinyid.ErrUnknownBizType, set: "UPDATE tiny_id_info SET ",
+		count: func(t *testing.T) int64 { return read[int64](t, s.admin(t), "SELECT max_id FROM tiny_id_info") },
+		lower: func(t *testing.T) { do(t, s.admin(t), "UPDATE tiny_id_info SET max_id = 0") },
+		raise: func(t *testing.T, mark int64) {
+			do(t, s.admin(t), fmt.Sprint("UPDATE tiny_id_info SET max_id = ", mark))
+		},
+		remedy: func(mark int64) string {
+			return fmt.Sprintf(`set max_id of biz_type "orders" in tiny_id_info to %d or more`, mark)
+		},
+		open: func(t *testing.T, y system) (counter.Source, error) {
+			return tinyid.Open(t.Context(), tinyid.Config{DB: y.pool(t), BizType: "orders", Tries: 5})
+		},
+		original: func(db *sql.DB, _ int) draw {
+			return func(ctx context.Context) (r counter.Range, err error) {
+				err = errTinyConflict
+				for errors.Is(err, errTinyConflict) { // its clients ask again
+					err = inTransaction(ctx, db, func(tx *sql.Tx) (err error) { r, err = tinySegment(ctx, tx); return err })
+				}
+				return r, err
+			}
+		},
+	}
+}
+
+// tinySegment reserves as tinyid does: three tries in one transaction. Its numbers are found one by one, by their remainder.
+func tinySegment(ctx context.Context, tx *sql.Tx) (r counter.Range, err error) {
+	for range 3 {
+		var id, last, step, delta, remainder, version int64
+		if err := tx.QueryRowContext(ctx, "select id, max_id, step, delta, remainder, version from tiny_id_info where biz_type = 'orders'").
+			Scan(&id, &last, &step, &delta, &remainder, &version); err != nil {
+			return r, err
+		}
+		result, err := tx.ExecContext(ctx, "update tiny_id_info set max_id= ?, update_time=now(), version=version+1"+
+			" where id=? and max_id=? and version=? and biz_type='orders'", last+step, id, last, version)
+		if err != nil {
+			return r, err
+		}
+		if changed, err := result.RowsAffected(); err != nil || changed == 0 {
+			continue
+		}
+		r = counter.Range{Increment: delta}
+		for n := last + 1; n <= last+step; n++ {
+			if n%delta == remainder {
+				if r.Count++; r.Count == 1 {
+					r.First = n
+				}
+			}
+		}
+		return r, nil
+	}
+	return r, errTinyConflict
+}
+
+// tickets is a ticket server alone.
+func tickets(t *testing.T, s sqlServer) system {
+	t.Helper()
+	do(t, s.admin(t), flickr.DDL())
+	return system{
+		sqlServer: s, kind: "flickr", again: true,
+		lower: func(t *testing.T) { do(t, s.admin(t), "TRUNCATE TABLE Tickets64") },
+		raise: func(t *testing.T, mark int64) {
+			do(t, s.admin(t), fmt.Sprint("ALTER TABLE Tickets64 AUTO_INCREMENT = ", mark+1))
+		},
+		remedy: func(mark int64) string {
+			return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server above all numbers in use, %d or more, and start this process again", mark+1)
+		},
+		open: func(t *testing.T, y system) (counter.Source, error) {
+			return flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: y.pool(t)}}})
+		},
+	}
+}
+
+// commits matches the request for a COMMIT: as a query of PostgreSQL, or as a command of MySQL.
+func commits(request []byte) bool {
+	text := strings.ToUpper(string(request))
+	return strings.Contains(text, "COMMIT\x00") || strings.Contains(text, "\x03COMMIT")
+}
