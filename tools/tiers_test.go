@@ -54,6 +54,7 @@ internal/stored . store
 internal/journal ! internal/disk internal/stored
 internal/lease . internal/stored store
 internal/lease/drive . internal/lease internal/stored store
+internal/lend . internal/lease internal/lease/drive internal/stored store
 counter . internal/lease internal/lease/drive internal/stored store
 counter/series . counter internal/sqlsession internal/stored
 fence . internal/journal internal/lease internal/lease/drive internal/stored store
@@ -83,9 +84,10 @@ daemon/internal/front ! . daemon/kind
 daemon/engine .
 daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
 daemon/config ! . daemon/engine fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
-daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/kind daemon/openstore fence internal/decode opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
+daemon/internal/lending . daemon/kind internal/lend internal/stored
+daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/internal/lending daemon/kind daemon/openstore fence internal/decode internal/lease internal/lend internal/stored opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2
 daemon/token ! | golang.org/x/time
-daemon/internal/service . counter counter/series daemon/config daemon/internal/budget daemon/internal/front daemon/kind daemon/token fence internal/decode | golang.org/x/time
+daemon/internal/service . counter counter/series daemon/config daemon/internal/budget daemon/internal/front daemon/kind daemon/token fence internal/decode internal/lease internal/lend internal/stored | golang.org/x/time
 daemon/internal/compat ! . daemon/config daemon/internal/front daemon/kind
 daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/front daemon/token
 daemon/internal/metrics ! . daemon/internal/front daemon/kind internal/roster store | github.com/prometheus/client_golang

@@ -130,7 +130,7 @@ type Generator struct {
 	Datacenters []int64            `key:"datacenters" empty:"none" help:"the datacenters, separated by commas, that the store may issue where several stores share the namespace"`
 
 	// LendShare is completed with [defaultLendShare].
-	LendShare *int64 `key:"lend-share" help:"percent of the worker ids that may be lent to programs in other languages, 50 unless it is given; 0 lends none"`
+	LendShare *int64 `key:"lend-share" help:"percent of the worker ids that may be lent to programs in other languages; 0 lends none"`
 
 	Policy snowfence.Policy `key:"policy"`
 
