@@ -122,7 +122,7 @@ func TestClaimGivesAWindowAndTheBitsOfItsIDs(t *testing.T) {
 		t.Errorf("base %s, check %s", a.Base(), a.Check())
 	}
 	r, _ := w.register(a)
-	if token, lent := lend.Lent(r.Process); !lent || token != "" || r.Process.Version != "lent billing" || r.Process.PID != 7 {
+	if token, lent := r.Process.Lent(); !lent || token != "" || r.Process.Version != "lent billing" || r.Process.PID != 7 {
 		t.Errorf("the register shows %+v", r.Process)
 	}
 	if _, err := w.Claim(t.Context(), w.borrower()); !errors.Is(err, lease.ErrNoWorker) {

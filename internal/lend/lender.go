@@ -154,7 +154,7 @@ func (l *Lender) Census(ctx context.Context) (Census, error) {
 		if !ok || err != nil || !has(worker) || r.Holder == "" || r.Until <= tick {
 			continue
 		}
-		if token, lent := Lent(r.Process); lent {
+		if token, lent := r.Process.Lent(); lent {
 			census.Lent++
 			census.ByToken[token]++
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -28,31 +27,9 @@ type Borrower struct {
 // maxProgram is the greatest length of a program's name in bytes. With the longest name of a token it fits a register.
 const maxProgram = 50
 
-// lentPrefix begins the version text of a register that is lent.
-const lentPrefix = "lent"
-
 // process is how the register shows the borrower.
 func (b Borrower) process() stored.Process {
-	version := lentPrefix
-	if b.Program != "" {
-		version += " " + b.Program
-	}
-	if b.Token != "" {
-		version += " (token " + b.Token + ")"
-	}
-	return stored.Process{Host: b.Host, PID: b.PID, Version: version}
-}
-
-// Lent reports whether a register was written for a borrower, and the name of the borrower's token.
-func Lent(p stored.Process) (token string, lent bool) {
-	rest, lent := strings.CutPrefix(p.Version, lentPrefix)
-	if !lent || rest != "" && rest[0] != ' ' {
-		return "", false
-	}
-	if i := strings.LastIndex(rest, " (token "); i >= 0 && strings.HasSuffix(rest, ")") {
-		token = rest[i+len(" (token ") : len(rest)-1]
-	}
-	return token, true
+	return stored.Process{Host: b.Host, PID: b.PID, Version: stored.LentTo(b.Program, b.Token)}
 }
 
 // check returns a *[stored.ConfigError] for a borrower that no register can show.

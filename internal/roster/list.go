@@ -134,6 +134,7 @@ func (l *listing) show(w Worker) bool {
 type Census struct {
 	Capacity  int64           // how many there are
 	Counts    map[State]int64 // in each state; those that were never claimed are free
+	Lent      int64           // the held ones that borrowers have
 	Silent    int64           // the held ones of which [Worker.Silent] is true
 	Registers int64           // all registers
 	// Outside counts registers of no worker id of this store: strays, and those of
@@ -166,6 +167,9 @@ func (r *Roster) Count(c *Census, w Worker) {
 	}
 	c.Counts[Free]--
 	c.Counts[w.State]++
+	if _, lent := w.Register.Process.Lent(); lent && w.State == Held {
+		c.Lent++
+	}
 	switch {
 	case w.State != Held:
 	case w.Silent():

@@ -36,6 +36,7 @@ type Pools struct {
 	pools  []Pool
 	clock  snowfence.Clock
 	desc   *prometheus.Desc
+	lent   *prometheus.Desc
 	counts sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
@@ -49,7 +50,8 @@ type Pools struct {
 func NewPools(clock snowfence.Clock, pools []Pool) *Pools {
 	p := &Pools{clock: clock, desc: prometheus.NewDesc("snowfence_namespace_workers",
 		"Worker ids of a namespace by state, as counted a minute ago or so: free, held, resting, quarantined, foreign, unreadable, used-up.",
-		[]string{"store", "namespace", "state"}, nil)}
+		[]string{"store", "namespace", "state"}, nil), lent: prometheus.NewDesc("snowfence_namespace_workers_lent",
+		"Held worker ids of a namespace that borrowers have, as counted a minute ago or so.", []string{"store", "namespace"}, nil)}
 	for _, pool := range pools {
 		if !slices.Contains(p.pools, pool) {
 			p.pools = append(p.pools, pool)
@@ -70,7 +72,10 @@ func (p *Pools) Close() {
 }
 
 // Describe sends what Collect may send.
-func (p *Pools) Describe(descs chan<- *prometheus.Desc) { descs <- p.desc }
+func (p *Pools) Describe(descs chan<- *prometheus.Desc) {
+	descs <- p.desc
+	descs <- p.lent
+}
 
 // Collect shows the last count.
 func (p *Pools) Collect(metrics chan<- prometheus.Metric) {
@@ -85,6 +90,9 @@ func (p *Pools) Collect(metrics chan<- prometheus.Metric) {
 		})
 	}
 	for i, census := range p.last {
+		if census.Counts != nil {
+			metrics <- prometheus.MustNewConstMetric(p.lent, prometheus.GaugeValue, float64(census.Lent), p.pools[i].StoreName, p.pools[i].Namespace)
+		}
 		for state, n := range census.Counts {
 			metrics <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, float64(n), p.pools[i].StoreName, p.pools[i].Namespace, string(state))
 		}

@@ -144,10 +144,14 @@ func holderText(w roster.Worker) string {
 		return "-"
 	}
 	x := w.Register.Process
+	holder := fmt.Sprintf("%s/%d", orDash(x.Host), x.PID)
 	if x.Host == "" && x.PID == 0 {
-		return "unnamed"
+		holder = "unnamed"
 	}
-	return fmt.Sprintf("%s/%d", orDash(x.Host), x.PID)
+	if _, lent := x.Lent(); lent {
+		holder += " " + x.Version
+	}
+	return holder
 }
 
 // ago says how long ago something was, by somebody else's clock.
