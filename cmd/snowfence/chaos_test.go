@@ -72,6 +72,7 @@ func TestChaosNeverRepeatsAnID(t *testing.T) {
 type chaos struct {
 	t        *testing.T
 	engine   testkit.Engine
+	layout   string
 	subjects []*subject
 	began    time.Time
 
@@ -84,40 +85,59 @@ type chaos struct {
 	mu     sync.Mutex
 	counts map[string]int
 
+	faults int
+	more   []trouble // beside those of daemons and engines
+
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
 func newChaos(t *testing.T, name string) *chaos {
-	ctx, stop := context.WithCancel(t.Context())
-	engine, pair := chaosEngine(t, name)
-	c := &chaos{t: t, engine: engine, pair: pair, began: time.Now(), wides: newWides(t), counts: map[string]int{}, stop: stop}
-	t.Cleanup(func() { stop(); c.running.Wait() })
-	config := written(t, fmt.Sprintf("layout: %s\ngenerators:\n  default:\n    window: %s\n%s%s", chaosLayout(), chaosWindow, countersConfig(engine.Lossy), wideConfig()))
-	for number := range *chaosHosts {
-		s := newSubject(t, number, "--config", config, "--data", t.TempDir())
-		s.use(engine, chaosLoss)
-		c.subjects = append(c.subjects, s)
-		c.running.Go(func() { c.keep(ctx, s) })
-		c.running.Go(func() { s.mint(ctx, 3000, 20*time.Millisecond) })
+	c, ctx := beginChaos(t, name, chaosLayout())
+	c.wides = newWides(t)
+	c.serve(ctx, *chaosHosts, countersConfig(c.engine.Lossy)+wideConfig())
+	for _, s := range c.subjects {
 		for _, generator := range slices.AppendSeq([]string{"users", "invoices", "tickets"}, maps.Keys(c.wides)) {
-			if generator != "tickets" || !engine.Lossy {
+			if generator != "tickets" || !c.engine.Lossy {
 				c.running.Go(func() { c.count(ctx, s, generator) })
 			}
 		}
 	}
+	return c
+}
+
+// beginChaos starts an engine. The context ends with the run.
+func beginChaos(t *testing.T, name, layout string) (*chaos, context.Context) {
+	ctx, stop := context.WithCancel(t.Context())
+	engine, pair := chaosEngine(t, name)
+	c := &chaos{t: t, engine: engine, layout: layout, pair: pair, began: time.Now(), counts: map[string]int{}, faults: *chaosFaults, stop: stop}
+	t.Cleanup(func() { stop(); c.running.Wait() })
+	return c, ctx
+}
+
+// serve starts daemons whose ids are collected, and waits until all give some. The settings are of more generators, or
+// more of the first.
+func (c *chaos) serve(ctx context.Context, daemons int, settings string) {
+	config := written(c.t, fmt.Sprintf("layout: %s\ngenerators:\n  default:\n    window: %s\n%s", c.layout, chaosWindow, settings))
+	for number := range daemons {
+		s := newSubject(c.t, number, "--config", config, "--data", c.t.TempDir())
+		s.use(c.engine, chaosLoss)
+		c.subjects = append(c.subjects, s)
+		c.running.Go(func() { c.keep(ctx, s) })
+		c.running.Go(func() { s.mint(ctx, 3000, 20*time.Millisecond) })
+	}
 	for _, s := range c.subjects {
 		if !s.await(1, 30*time.Second) {
-			t.Fatalf("subject %d issues nothing:\n%s", s.number, s.log())
+			c.t.Fatalf("subject %d issues nothing:\n%s", s.number, s.log())
 		}
 	}
-	return c
 }
 
 // keep starts a subject's daemon, and again each time it has ended.
 func (c *chaos) keep(ctx context.Context, s *subject) {
 	for ctx.Err() == nil {
 		d := s.start()
+		s.reach(d)
 		select {
 		case <-d.Ended():
 		case <-ctx.Done():
@@ -134,7 +154,7 @@ func (c *chaos) keep(ctx context.Context, s *subject) {
 // run does the faults, two at a time.
 func (c *chaos) run() {
 	var left atomic.Int64
-	left.Store(int64(*chaosFaults))
+	left.Store(int64(c.faults))
 	var both sync.WaitGroup
 	for lane := range 2 {
 		random := rand.New(rand.NewPCG(*chaosSeed, uint64(lane)))
@@ -145,7 +165,7 @@ func (c *chaos) run() {
 			}
 			for left.Add(-1) >= 0 {
 				if len(deck) == 0 {
-					deck = c.troubles()
+					deck = append(c.troubles(), c.more...)
 					random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 				}
 				c.befall(deck[0], random)
@@ -199,15 +219,18 @@ func (c *chaos) kill(s *subject, random *rand.Rand) {
 	pause(c.t.Context(), between(random, 0, time.Second))
 }
 
-// setClock sets a clock off by a second to a year, small and large steps being
-// as likely as each other.
-func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
+// step is by how much a clock is set off: a second to a year, small and large steps being as likely as each other.
+func (*chaos) step(random *rand.Rand, back bool) time.Duration {
 	const year = 365 * 24 * time.Hour
 	step := time.Duration(float64(time.Second) * math.Pow(float64(year/time.Second), random.Float64()))
 	if back {
 		step = -step
 	}
-	s.setClock(step)
+	return step
+}
+
+func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
+	s.setClock(c.step(random, back))
 	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
 	s.setClock(0)
 }
@@ -239,7 +262,7 @@ func (c *chaos) recover() {
 // daemons.
 func (c *chaos) gather() {
 	for _, s := range c.subjects {
-		if want := int64(*chaosIDs / *chaosHosts + 1); !s.await(want, 10*time.Minute) {
+		if want := int64(*chaosIDs/len(c.subjects) + 1); !s.await(want, 10*time.Minute) {
 			c.t.Errorf("subject %d issued %d ids, want %d:\n%s", s.number, s.minted.Load(), want, s.log())
 		}
 	}
@@ -250,7 +273,7 @@ func (c *chaos) gather() {
 // judge looks for duplicates and prints the counts.
 func (c *chaos) judge() {
 	lists := [][]snowfence.ID{}
-	layout, err := snowfence.ParseLayout(chaosLayout())
+	layout, err := snowfence.ParseLayout(c.layout)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -275,7 +298,7 @@ func (c *chaos) judge() {
 		}
 		c.t.Logf("subject %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
 	}
-	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*int64(*chaosHosts))
+	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*int64(len(c.subjects)))
 	faults := 0
 	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
 		c.t.Logf("%4d %s", c.counts[what], what)

@@ -24,6 +24,7 @@ type subject struct {
 	number    int
 	offset    string         // the file of its clock's offset
 	proxy     *testkit.Proxy // its way to the engine; nil when there is none
+	front     *testkit.Proxy // the way of borrowers to it; nil when there are none
 	arguments []string
 
 	busy   sync.Mutex // held by the fault that is done to it
@@ -62,6 +63,15 @@ func (s *subject) start() *testkit.Daemon {
 	s.daemon = d
 	s.starts++
 	return d
+}
+
+// reach leads borrowers to a daemon that has started.
+func (s *subject) reach(d *testkit.Daemon) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.front != nil {
+		s.front.SetTarget(strings.TrimPrefix(d.URL, "http://"))
+	}
 }
 
 // current returns the daemon, which may have ended.
