@@ -51,7 +51,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'haproxy|/usr/sbin/haproxy=haproxy' \
 	thrift=thrift-compiler,python3-thrift curl=curl wrk=wrk \
 	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
-	ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
+	gunicorn=gunicorn ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
 	php=php-cli '/usr/lib/php/*/redis.so=php-redis' /usr/share/php/Predis/autoload.php=php-nrk-predis \
 	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis

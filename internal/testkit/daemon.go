@@ -76,7 +76,12 @@ func (d *Daemon) read(stderr io.Reader, listening chan struct{}) {
 		d.mu.Lock()
 		d.lines = append(d.lines, line)
 		d.mu.Unlock()
-		if _, url, ok := strings.Cut(line, "listening on "); ok && d.listens(url) {
+		_, url, ok := strings.Cut(line, "listening on ")
+		if !ok { // gunicorn's words
+			_, url, ok = strings.Cut(line, "Listening at: ")
+			url, _, _ = strings.Cut(url, " ")
+		}
+		if ok && d.listens(url) {
 			close(listening)
 		}
 		if strings.HasSuffix(line, "snowfence: ready") {
