@@ -183,7 +183,7 @@ class Ids {
       if (ends && !held) return
       const done = await (ends ? this.#release(held) : held ? this.#extend(held) : this.#claim())
       // A claim whose answer was lost costs a worker id for a window, so claims are rarer.
-      pause = done ? 0 : held ? Math.min(2 * pause + 250, 5000) : Math.min(2 * pause + 1000, 30000)
+      pause = done || held !== this.#held ? 0 : held ? Math.min(2 * pause + 250, 5000) : Math.min(2 * pause + 1000, 30000)
     }
   }
 

@@ -4,12 +4,12 @@ No two ids are ever equal, whatever fails: daemons, the network, the store, this
 worker id lasts. docs/lending.md of Snowfence has the rules, and the limit: a running copy of a virtual machine.
 
     ids = snowfence.open(["http://10.0.0.1:7600", "http://10.0.0.2:7600"], "orders", token=..., program="billing")
-    ids.next()     # an int; a text if the layout is wide
-    ids.fill(100)  # a list
+    ids.next()     # an int, or a text if the layout is wide; fill(100) is a list
     ids.close()    # gives the worker id back; the end of the process does it too
 
-Any thread may call these, but no signal handler. The first id claims a worker id, and a forked child claims its own. No
-lease is ever written to a disk. Copy this file into your program as it is: Python 3.9 or later, without dependencies.
+Any thread may call these, but no signal handler. The first id claims a worker id, and a forked child claims its own. Close
+them before an image of the process is taken (SnapStart), and open them after the restore. No lease is ever written to a
+disk. Copy this file into your program as it is: Python 3.9 or later, without dependencies.
 """
 import atexit
 import json
@@ -190,7 +190,7 @@ class _Life:
                 return
             done = self._release(held) if ends else self._extend(held) if held else self._claim()
             # A claim whose answer was lost costs a worker id for a window, so claims are rarer.
-            pause = 0.0 if done else min(2 * pause + 0.25, 5.0) if held else min(2 * pause + 1.0, 30.0)
+            pause = 0.0 if done or held is not self.held else min(2 * pause + 0.25, 5.0) if held else min(2 * pause + 1.0, 30.0)
 
     def _claim(self):
         sent = time.monotonic()

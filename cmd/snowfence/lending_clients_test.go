@@ -1,0 +1,210 @@
+//go:build servers
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// borrowers returns the command of each client's test program, without arguments, and its environment.
+func borrowers(t *testing.T) map[string]*exec.Cmd {
+	t.Helper()
+	path := func(parts ...string) string {
+		p, err := filepath.Abs(filepath.Join(parts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	client := func(parts ...string) string { return path(append([]string{"..", "..", "clients"}, parts...)...) }
+	program := func(name string) string { return path("testdata", "lending", name) }
+	classes := t.TempDir()
+	compile := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-serial", "-Werror", "-d", classes, client("java", "Snowfence.java"), program("Lending.java"))
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	python := exec.CommandContext(t.Context(), "/usr/bin/python3", "-B", program("lending.py"))
+	python.Env = append(os.Environ(), "PYTHONPATH="+client("python"))
+	return map[string]*exec.Cmd{
+		"Python":     python,
+		"JavaScript": exec.CommandContext(t.Context(), "node", program("lending.mjs"), client("javascript", "snowfence.mjs")),
+		"Java":       exec.CommandContext(t.Context(), "java", "-cp", classes, "Lending"),
+	}
+}
+
+// printed runs a program with more arguments, and returns what it prints.
+func printed(t *testing.T, program *exec.Cmd, arguments ...string) []string {
+	t.Helper()
+	var stderr strings.Builder
+	program.Args, program.Stderr = append(program.Args, arguments...), &stderr
+	out, err := program.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return strings.Fields(string(out))
+}
+
+// vectorFile is testdata/lending.json as far as it is needed here.
+type vectorFile struct {
+	Cases []vectorCase `json:"cases"`
+}
+
+type vectorCase struct {
+	Name  string           `json:"name"`
+	Steps []map[string]any `json:"steps"`
+}
+
+// clockCases are about the clock beyond what docs/lending.md rules: a client says when it leaves a worker id.
+func clockCases(claim map[string]any) []vectorCase {
+	const noon = 1795608000000
+	stamp := func(wall, times int, id any) map[string]any {
+		return map[string]any{"do": "stamp", "wall_ms": noon + wall, "times": times, "id": id}
+	}
+	return []vectorCase{
+		{"a clock that is behind too far makes no more ids", []map[string]any{
+			claim, stamp(7000, 1, "119044443209879552"), stamp(2000, 1, "119044443209879553"), stamp(1999, 1, nil), stamp(8000, 1, nil),
+			{"do": "next", "tick": "28382407001"},
+		}},
+		{"a slot that is ahead too far waits", []map[string]any{
+			claim, stamp(7000, 1, "119044443209879552"), stamp(2000, 4096, nil), stamp(2001, 1, "119044443214073856"),
+		}},
+	}
+}
+
+func TestClientsPassTheVectorsForPorters(t *testing.T) {
+	text, err := os.ReadFile("../../testdata/lending.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file vectorFile
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	file.Cases = append(file.Cases, clockCases(file.Cases[0].Steps[0])...)
+	whole, flat, steps := filepath.Join(t.TempDir(), "lending.json"), filepath.Join(t.TempDir(), "lending.txt"), 0
+	var table strings.Builder // for Java, whose standard library reads no JSON
+	for _, c := range file.Cases {
+		for _, step := range c.Steps {
+			bare := map[string]any{}
+			for name, value := range step {
+				if name != "answer" {
+					bare[name] = value
+				}
+			}
+			fmt.Fprintf(&table, "%s\t%s\t%s\n", c.Name, encoded(t, bare), encoded(t, step["answer"]))
+			steps++
+		}
+	}
+	for path, content := range map[string]string{whole: encoded(t, file), flat: table.String()} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, program := range borrowers(t) {
+		t.Run(name, func(t *testing.T) {
+			path := whole
+			if name == "Java" {
+				path = flat
+			}
+			if got := printed(t, program, "vectors", path); len(got) < steps {
+				t.Errorf("%d words about %d steps", len(got), steps)
+			}
+		})
+	}
+}
+
+func encoded(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// lendingDaemon is a daemon with a window of a second, and a second generator of UUIDs.
+func lendingDaemon(t *testing.T) *testkit.Daemon {
+	t.Helper()
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{
+		"SNOWFENCE_GENERATORS_DEFAULT_WINDOW=1s", "SNOWFENCE_GENERATORS_WIDE_LAYOUT=uuid8",
+		"SNOWFENCE_GENERATORS_WIDE_NAMESPACE=wide", "SNOWFENCE_GENERATORS_WIDE_WINDOW=1s",
+	}, "--data", t.TempDir())
+	d.WaitReady()
+	return d
+}
+
+// leases are the worker ids that the daemon's log says are lent, or given back.
+func leases(d *testkit.Daemon, what string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`audit: a worker id is `+what+`" generator=\w+ (worker=\d+) .*?(pid=\d+)`).FindAllStringSubmatch(d.Log(), -1) {
+		all = append(all, m[1]+" "+m[2])
+	}
+	slices.Sort(all)
+	return all
+}
+
+func wantGivenBack(t *testing.T, d *testkit.Daemon, want int) {
+	t.Helper()
+	lent, back := leases(d, "lent"), leases(d, "given back")
+	if len(back) != want || !slices.Equal(lent, back) {
+		t.Errorf("lent %q, given back %q, want %d", lent, back, want)
+	}
+}
+
+func TestClientMintsOverMoreThanAWindowAndGivesTheWorkerIDBack(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusConflict)
+	}))
+	defer proxy.Close()
+	for _, name := range []string{"Python", "JavaScript", "Java"} {
+		for _, generator := range []string{"default", "wide"} {
+			t.Run(name+" "+generator, func(t *testing.T) {
+				d := lendingDaemon(t)
+				ids := printed(t, borrowers(t)[name], "talk", generator, "2500", "http://127.0.0.1:1", proxy.URL, d.URL)
+				if len(ids) < 10000 {
+					t.Fatalf("%d ids", len(ids))
+				}
+				for i := range ids[1:] { // their texts are of one length
+					if ids[i] >= ids[i+1] {
+						t.Fatalf("id %d: %s is followed by %s", i, ids[i], ids[i+1])
+					}
+				}
+				wantGivenBack(t, d, 1)
+			})
+		}
+	}
+}
+
+func TestForkedChildOfPythonMintsItsOwnIDsAndLeavesTheLeaseToItsParent(t *testing.T) {
+	d := lendingDaemon(t)
+	ids := printed(t, borrowers(t)["Python"], "fork", d.URL)
+	if len(ids) != 4000 {
+		t.Errorf("%d ids", len(ids))
+	}
+	slices.Sort(ids)
+	if distinct := len(slices.Compact(ids)); distinct != 4000 {
+		t.Errorf("%d distinct ids", distinct)
+	}
+	lent, back := leases(d, "lent"), leases(d, "given back")
+	if len(lent) != 3 || len(back) != 2 { // a process of multiprocessing ends without exit hooks
+		t.Errorf("lent %q, given back %q", lent, back)
+	}
+	for _, one := range back {
+		if !slices.Contains(lent, one) {
+			t.Errorf("%s is given back, lent are %q", one, lent)
+		}
+	}
+}
