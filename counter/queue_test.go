@@ -125,6 +125,9 @@ func TestCallThatFindsNoReservationMakesOneForAllThatWait(t *testing.T) {
 		{"another call leaves, and the reservation goes on", []drawn{
 			{begins: 0, want: 2, ends: 200}, {begins: 50, leaves: 160, err: left, ends: 160},
 		}, nil, 1},
+		{"another call leaves, and one that came after the reservation was sent does not get its number", []drawn{
+			{begins: 0, want: 2, ends: 200}, {begins: 50, leaves: 160, err: left, ends: 160}, {begins: 150, want: 4, ends: 400},
+		}, nil, 2},
 		{"it has left before it begins", []drawn{
 			{begins: 1, leaves: 1, err: left, ends: 1}, {begins: 50, want: 2, ends: 201},
 		}, nil, 1},

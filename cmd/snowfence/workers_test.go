@@ -50,7 +50,7 @@ func inStore(t *testing.T, l snowfence.Layout) (p program, stdout, stderr *strin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	h, err := fence.Open(t.Context(), fence.Config{Store: s, Layout: l})
+	h, err := fence.Open(t.Context(), fence.Config{Store: s, Layout: l, Worker: new(int64)}) // no test is about worker 0
 	if err != nil {
 		t.Fatal(err)
 	}

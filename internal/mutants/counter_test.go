@@ -179,6 +179,8 @@ var counted = drawn([]mutant{
 		file: waiting,
 		old:  "case !c.rides:",
 		new:  "case c.ids == nil:",
+		in:   "counter",
+		test: "TestCallThatFindsNoReservationMakesOneForAllThatWait",
 	},
 	{
 		name: "counter: a ticket is taken from what an earlier reservation left",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
@@ -44,7 +45,7 @@ func TestSegmentsOfTinyidShareItsRow(t *testing.T) {
 		y.row(t, "step = 20, delta = 2, remainder = 1")
 		contend(t, y, func(int) draw {
 			source := y.process(t)
-			segments, err := counter.NewSegments(t.Context(), source, counter.SegmentsConfig{Config: counter.Config{Name: "orders"}, Step: source.(*tinyid.Source).Step()})
+			segments, err := counter.NewSegments(t.Context(), source, counter.SegmentsConfig{Config: counter.Config{Name: "orders", MaxWait: time.Minute}, Step: source.(*tinyid.Source).Step()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +71,7 @@ func TestTicketsIncreaseInTheOrderOfTime(t *testing.T) {
 		var mu sync.Mutex
 		var wait sync.WaitGroup
 		for range 3 { // processes, with four callers each
-			tickets := counter.NewTickets(y.process(t), counter.Config{Name: "orders"})
+			tickets := counter.NewTickets(y.process(t), counter.Config{Name: "orders", MaxWait: time.Minute})
 			t.Cleanup(func() { _ = tickets.Close(context.Background()) })
 			for range 4 {
 				wait.Go(func() {
