@@ -25,6 +25,7 @@ public final class Snowfence implements AutoCloseable {
     private static final String GONE = "tag:snowfence.example,2026:problem/lease-(gone|moved)";
     private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":\\s*(?:\"([^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+)\"|(-?\\d+))");
     private static final SecureRandom RANDOM = new SecureRandom();
+    static LongSupplier clock = System::currentTimeMillis; // tests set another
     public static class SnowfenceException extends RuntimeException { SnowfenceException(String why) { super(why); } } // none any more
     public static class Unavailable extends SnowfenceException { Unavailable(String why) { super(why); } } // now: ask again
     static class Gone extends SnowfenceException { Gone(String why) { super(why); } } // the lease is; another one is claimed
@@ -131,7 +132,7 @@ public final class Snowfence implements AutoCloseable {
         for (long end = now() + wait; ; rest(10)) {
             if (!closed.isEmpty()) throw new SnowfenceException(closed);
             for (int count = 1; count > 0 && held != null && got < n; got += count) {
-                count = held.stamp(System.currentTimeMillis() * 1000, n - got);
+                count = held.stamp(clock.getAsLong() * 1000, n - got);
                 for (int i = got; i < got + count; i++) put.accept(i);
             }
             if (got == n) return;
@@ -152,7 +153,6 @@ public final class Snowfence implements AutoCloseable {
 
     /** Leaves the lease to the process of which this one is an image. */
     public synchronized void reset() { held = null; thread = null; } // the old thread finds that, and ends
-
     private boolean mine() { return thread == Thread.currentThread(); }
     private synchronized boolean goesOn(boolean last) { return mine() && (last || !ends()); }
     private synchronized boolean drop(Held lease) { if (held == lease) held = null; return true; }
@@ -223,7 +223,7 @@ public final class Snowfence implements AutoCloseable {
 
     private Map<String, String> ask(String url, String verb, String body) throws IOException {
         HttpURLConnection connection = (HttpURLConnection) URI.create(url).toURL().openConnection(Proxy.NO_PROXY);
-        byte[] sent = (who + body + ",'now':" + System.currentTimeMillis() + "}").replace('\'', '"').getBytes(StandardCharsets.UTF_8);
+        byte[] sent = (who + body + ",'now':" + clock.getAsLong() + "}").replace('\'', '"').getBytes(StandardCharsets.UTF_8);
         connection.setConnectTimeout(patience()); connection.setReadTimeout(patience());
         connection.setRequestMethod(verb); connection.setDoOutput(true); connection.setInstanceFollowRedirects(false);
         connection.setRequestProperty("Content-Type", "application/json");

@@ -37,7 +37,7 @@ var (
 func TestBorrowersNeverRepeatAnID(t *testing.T) {
 	for name := range strings.SplitSeq(*lendingEngines, ",") {
 		t.Run(name, func(t *testing.T) {
-			l := newLending(t, name, 6, 50, map[string]int{"python": 4, "node": 4})
+			l := newLending(t, name, 6, 50, map[string]int{"python": 3, "node": 3, "java": 2})
 			l.run()
 			l.recover()
 			l.end()
