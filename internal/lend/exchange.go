@@ -179,7 +179,7 @@ func (x *Exchange) regard(reply lease.Reply, now lease.Moment) Step {
 		return x.outdated("its register is gone")
 	}
 	r, err := stored.DecodeRegister(reply.Entry.Value)
-	switch holds := r.Holder == x.lease.holder(); {
+	switch holds := r.Holder == x.lease.Holder(); {
 	case err != nil:
 		return x.gone("its register can't be used: " + err.Error())
 	case r.Quarantined:

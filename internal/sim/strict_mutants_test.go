@@ -14,7 +14,7 @@ func strictMutants() []mutant {
 	// Each plan gets a holder whose clock is behind, and which is cut off until others have taken over.
 	strictly := func(p *Plan) {
 		p.Layout = layoutOf("ms41-seq3")
-		p.Pins, p.Datacenters, p.Split, p.Journals = 1, 0, false, false
+		p.Pins, p.Datacenters, p.Split, p.Journals, p.Borrowers = 1, 0, false, false, 0
 		p.Batch = min(p.Batch, 7)
 		p.Faults = slices.DeleteFunc(p.Faults, func(f Fault) bool { return p.check(f) != nil }) // of places that are gone
 		for node := range p.Nodes - 1 {
