@@ -23,7 +23,8 @@ type borrower struct {
 	inbox   []answer
 	asked   *question     // the one without an answer; nil for none
 	tries   int           // counts the sendings of all questions
-	due     time.Duration // when the question is given up or sent again, or the next claim is made
+	sent    time.Duration // when the last one was
+	due     time.Duration // when the question is given up or sent again, or when the next one is asked
 	leaving bool
 }
 
@@ -63,9 +64,6 @@ func (b *borrower) soon() time.Duration { return upTo(b.site.Rand, 4*b.site.Plan
 
 // Wake implements [Allocator].
 func (b *borrower) Wake() (time.Duration, bool) {
-	if b.asked == nil && b.held != nil {
-		return b.held.Due(), true
-	}
 	return b.due, true
 }
 
@@ -80,18 +78,16 @@ func (b *borrower) Step(e lease.Event, now lease.Moment) []lease.Request {
 		b.leaving = true
 	}
 	switch {
-	case b.asked != nil && b.asked.verb != releasing && b.held != nil && (b.leaving || b.behind()):
-		b.release(now) // whatever becomes of the extension
-	case b.asked != nil && now.Monotonic < b.due:
+	case b.held != nil && (b.asked == nil || b.asked.verb != releasing) && (b.leaving || b.behind()):
+		b.release(now) // whatever becomes of an extension
+	case b.leaving && b.asked == nil && b.held == nil:
+		return []lease.Request{lease.Report{What: lease.Ended}}
+	case now.Monotonic < b.due:
 	case b.asked != nil:
 		b.again()
-	case b.leaving && b.held == nil:
-		return []lease.Request{lease.Report{What: lease.Ended}}
-	case b.leaving || b.behind():
-		b.release(now)
-	case b.held == nil && now.Monotonic >= b.due:
+	case b.held == nil:
 		b.ask(question{verb: claiming})
-	case b.held != nil && now.Monotonic >= b.held.Due():
+	default:
 		b.ask(question{verb: extending, Release: lend.Release{Lease: b.held.Answer().Lease, Mark: mark(now)}})
 	}
 	return nil
@@ -131,15 +127,15 @@ func (b *borrower) send() {
 	n, q := b.site.node, b.asked
 	b.tries++
 	q.tries++
-	q.from, q.process, q.try, q.patience = n, b.site.Process, b.tries, 2*b.site.Plan.timeout()
+	q.from, q.process, q.try, q.patience = n, b.site.Process, b.tries, time.Duration(1+b.site.Rand.IntN(2))*b.site.Plan.timeout()
 	if q.verb == claiming {
-		q.patience *= 2
+		q.patience = 4 * b.site.Plan.timeout()
 	}
 	q.Now, q.Host, q.PID = b.site.Clock.Wall(), b.site.Host, b.pid()
-	now := b.site.Clock.Monotonic()
-	b.due = now + q.patience
+	b.sent = b.site.Clock.Monotonic()
+	b.due = b.sent + q.patience
 	if q.verb == extending {
-		b.held.Ask(now)
+		b.held.Ask(b.sent)
 	}
 	n.borrow(*q)
 }
@@ -186,10 +182,19 @@ func (b *borrower) hear(a answer) {
 		b.site.world.tally.Counts[Returned]++
 		b.drop(b.soon())
 	case q.verb == extending && a.Mark == q.Mark:
-		b.asked = nil
 		if b.held.Extended(a.Answer, b.site.Clock.Monotonic()) != nil {
 			b.drop(0)
+			return
 		}
+		b.answered()
+	}
+}
+
+// answered plans the next extension: when it is due, and now and then sooner, as a port may do that is in a hurry.
+func (b *borrower) answered() {
+	b.asked, b.due = nil, b.held.Due()
+	if now := b.site.Clock.Monotonic(); chance(b.site.Rand, 25) {
+		b.due = now + upTo(b.site.Rand, b.due-now)
 	}
 }
 
@@ -197,7 +202,8 @@ func (b *borrower) hear(a answer) {
 func (b *borrower) hold(a lend.Answer) {
 	w, now := b.site.world, b.site.Clock.Monotonic()
 	w.tally.Counts[Leases]++
-	b.held, b.asked = lend.Hold(a, now-time.Duration(upTo(b.site.Rand, b.site.Plan.latency())), now), nil
+	b.held = lend.Hold(a, b.sent, now)
+	b.answered()
 	s := b.site
 	s.Layout = a.Layout
 	b.by = w.issuerOf(s, fmt.Sprintf("%s, process %d, lease of term %d of worker %d", s.Host, s.Process, a.Lease.Term, a.Lease.Worker))

@@ -98,7 +98,7 @@ func (d drawer) borrowers(p *Plan) {
 	p.Borrowers = 1 + d.oneOf(40, 30, 20, 10)
 	if p.Layout.Workers() == 2 && !p.Layout.Wide && d.chance(60) {
 		epoch := p.Layout.Epoch
-		p.Layout = layoutOf("ms41-worker2-seq2") // so that there is one for most of them
+		p.Layout = layoutOf([]string{"ms41-worker2-seq2", "ms41-worker4-seq2"}[d.IntN(2)]) // so that there is one for most of them
 		p.Layout.Epoch = epoch
 	}
 	alone, leaps, drifts := *p, d.chance(25), d.chance(30)
@@ -107,8 +107,14 @@ func (d drawer) borrowers(p *Plan) {
 		for at := range d.often(p, 60*p.beat()) {
 			d.befall(&alone, Fault{At: at, Node: node}, leaps, drifts)
 		}
-		for at := range d.often(p, 3*p.Length) {
+		for at := range d.often(p, 2*p.Length) {
 			alone.add(Fault{At: at, Node: node, Kind: Fork})
+		}
+	}
+	if d.chance(50) {
+		p.Loss = p.Window * []time.Duration{6, 9}[d.IntN(2)] / 30
+		for at := range d.often(p, 20*p.beat()) {
+			alone.add(Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/2)})
 		}
 	}
 	if d.chance(30) {

@@ -78,6 +78,9 @@ func (n *node) carry(q question, after time.Duration) {
 	if way.lost {
 		return
 	}
+	if p := w.plan.Weather.Slow; !w.quiet && chance(n.net, min(100, 4*p)) { // it comes when the question was sent again
+		way.back = upTo(n.net, w.plan.Window)
+	}
 	w.agenda.After(after+way.there, func() {
 		d.soon(0, func() {
 			d.lend(q, func(a answer) {
