@@ -20,10 +20,12 @@ type Claim struct {
 	awaiting bool // an answer
 }
 
-// Claim begins a claim. The borrower waits for a worker id for as long as patience; now is the daemon's wall clock, and the
-// secret is random. A *[stored.ConfigError] is returned for what can't be claimed by, and a *[lease.ClockError] for a clock
+// mostPatience is how long a claim asks a store that does not answer. What its borrower waits for is shorter.
+const mostPatience = 10 * time.Second
+
+// Claim begins a claim. Now is the daemon's wall clock, and the secret is random. A *[stored.ConfigError] is returned for what can't be claimed by, and a *[lease.ClockError] for a clock
 // that is too far off.
-func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time, patience time.Duration) (*Claim, error) {
+func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time) (*Claim, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -32,7 +34,7 @@ func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time, patience time.D
 	}
 	config := t.Config
 	config.Loss, config.JournalAhead, config.Process = 0, 0, b.process()
-	config.ClaimWait, config.RequestTimeout = max(patience, 1), max(patience, 1)
+	config.ClaimWait, config.RequestTimeout = mostPatience, mostPatience
 	config.Lent = &lease.Lent{Known: t.Known, Ahead: now.Sub(b.Now)}
 	state, err := lease.New(config)
 	if err != nil {

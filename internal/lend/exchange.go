@@ -116,7 +116,7 @@ func (x *Exchange) own() error {
 }
 
 // Next takes the answer to the call before, or the end of a pause, and returns the next step.
-func (x *Exchange) Next(reply lease.Reply, now lease.Moment) Step {
+func (x *Exchange) Next(reply lease.Reply) Step {
 	switch x.phase {
 	case starting:
 		if x.terms.EngineClock && !x.release {
@@ -127,9 +127,9 @@ func (x *Exchange) Next(reply lease.Reply, now lease.Moment) Step {
 	case judging:
 		return x.judged(reply)
 	case looking:
-		return x.seen(reply, now)
+		return x.seen(reply)
 	case swapping:
-		return x.settled(reply, now)
+		return x.settled(reply)
 	default:
 		return x.recollected(reply)
 	}
@@ -166,31 +166,31 @@ func (x *Exchange) again(reply lease.Reply, step Step) Step {
 }
 
 // seen takes the register as it was read.
-func (x *Exchange) seen(reply lease.Reply, now lease.Moment) Step {
+func (x *Exchange) seen(reply lease.Reply) Step {
 	if reply.Outcome != lease.Found && reply.Outcome != lease.Absent {
 		return x.again(reply, x.look())
 	}
-	return x.regard(reply, now)
+	return x.regard(reply)
 }
 
 // regard goes on from the register as it stands.
-func (x *Exchange) regard(reply lease.Reply, now lease.Moment) Step {
+func (x *Exchange) regard(reply lease.Reply) Step {
 	if reply.Outcome == lease.Absent {
 		return x.outdated("its register is gone")
 	}
 	r, err := stored.DecodeRegister(reply.Entry.Value)
-	switch holds := r.Holder == x.lease.holder(); {
+	switch holds := r.Holder == x.lease.Holder(); {
 	case err != nil:
 		return x.gone("its register can't be used: " + err.Error())
 	case r.Quarantined:
 		return x.gone("an operator has quarantined the worker id")
 	case reply.Entry.Version == x.lease.Version:
-		return x.swap(r, x.lease.Version, now)
+		return x.swap(r, x.lease.Version)
 	case r.Write == x.mark && (holds && !x.release || x.release && r.Holder == ""): // an earlier try, or a copy, has landed
 		x.register, x.version = r, reply.Entry.Version
 		return x.landed()
 	case holds && x.open != "" && r.Write == x.open:
-		return x.swap(r, reply.Entry.Version, now)
+		return x.swap(r, reply.Entry.Version)
 	case r.Incarnation != x.lease.incarnation():
 		return x.gone("its register is of another incarnation of the namespace")
 	case r.Term < x.lease.Term, holds && r.Until < x.lease.Until:
@@ -216,7 +216,7 @@ func (x *Exchange) gone(why string) Step {
 }
 
 // swap sends the write, guarded by the version at which the register was read.
-func (x *Exchange) swap(r stored.Register, guard store.Version, now lease.Moment) Step {
+func (x *Exchange) swap(r stored.Register, guard store.Version) Step {
 	if x.write == nil || x.write.Guard != guard {
 		next, err := x.change(r)
 		if err != nil {
@@ -248,7 +248,7 @@ func (x *Exchange) change(r stored.Register) (stored.Register, error) {
 }
 
 // settled takes the answers while the outcome of the swap is open.
-func (x *Exchange) settled(reply lease.Reply, now lease.Moment) Step {
+func (x *Exchange) settled(reply lease.Reply) Step {
 	switch x.write.Settle(reply) {
 	case lease.Landed:
 		x.version = reply.Landed()
@@ -257,7 +257,7 @@ func (x *Exchange) settled(reply lease.Reply, now lease.Moment) Step {
 		return Step{Call: x.write.Swap(), Pause: pause}
 	case lease.Missed:
 		// A copy of this request with other bytes may have landed: its mark decides.
-		return x.regard(reply, now)
+		return x.regard(reply)
 	}
 	return x.again(reply, Step{Call: lease.Call{Verb: lease.Get, Key: x.key()}})
 }

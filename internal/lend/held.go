@@ -40,8 +40,13 @@ func (h *Held) take(a Answer, came time.Duration) {
 	h.pending, h.came = a.Lease.Until, came
 }
 
-// Ask begins an extension, whose first try is sent at that time.
-func (h *Held) Ask(now time.Duration) { h.asking, h.sent = true, now }
+// Ask begins an extension, whose first try is sent at that time, or repeats the one that is under way: only the time of
+// the first try counts.
+func (h *Held) Ask(now time.Duration) {
+	if !h.asking {
+		h.asking, h.sent = true, now
+	}
+}
 
 // Extended takes the first answer to an extension, which had come at that time. The caller has compared its mark. An error is
 // returned for an answer of another worker id or another term: it must not be used, and the lease neither.

@@ -74,8 +74,8 @@ func of(r stored.Register, worker int64, version store.Version, secret [16]byte)
 	return l
 }
 
-// holder is what the register of the lease shows as its holder. Whoever reads the store can't make the lease of it.
-func (l Lease) holder() string {
+// Holder is what the register of the lease shows as its holder. Whoever reads the store can't make the lease of it.
+func (l Lease) Holder() string {
 	hash := sha256.Sum256(l.Secret[:])
 	return hex.EncodeToString(hash[:16])
 }

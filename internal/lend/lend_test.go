@@ -308,8 +308,10 @@ type hangsUp struct {
 func (h hangsUp) Get(ctx context.Context, key string) (store.Entry, error) {
 	e, err := h.Store.Get(ctx, key)
 	if key == stored.NamespaceKey("ids") {
-		for range h.Store.List(ctx, stored.RegisterPrefix("ids")) {
-			h.leave()
+		for _, err := range h.Store.List(ctx, stored.RegisterPrefix("ids")) {
+			if err == nil {
+				h.leave()
+			}
 		}
 	}
 	return e, err

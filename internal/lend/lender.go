@@ -36,7 +36,7 @@ func (l *Lender) Claim(ctx context.Context, b Borrower) (Answer, error) {
 	if err := l.Random(secret[:]); err != nil {
 		return Answer{}, fmt.Errorf("draw a lease's secret: %w", err)
 	}
-	c, err := l.Terms.Claim(b, secret, l.Clock.Wall(), l.patience(ctx))
+	c, err := l.Terms.Claim(b, secret, l.Clock.Wall())
 	if err != nil {
 		return Answer{}, err
 	}
@@ -65,7 +65,7 @@ func (l *Lender) Extend(ctx context.Context, e Extension) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if err := l.run(ctx, x.Next); err != nil {
+	if err := l.run(ctx, func(r lease.Reply, _ lease.Moment) Step { return x.Next(r) }); err != nil {
 		return Answer{}, err
 	}
 	return x.Answer(), nil
@@ -77,19 +77,7 @@ func (l *Lender) Release(ctx context.Context, r Release) error {
 	if err != nil {
 		return err
 	}
-	return l.run(ctx, x.Next)
-}
-
-// mostPatience is how long a claim takes when its context has no end.
-const mostPatience = 10 * time.Second
-
-// patience is how long a claim may take.
-func (l *Lender) patience(ctx context.Context) time.Duration {
-	patience := mostPatience
-	if end, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(end))
-	}
-	return patience
+	return l.run(ctx, func(r lease.Reply, _ lease.Moment) Step { return x.Next(r) })
 }
 
 // run carries out the steps of a request.

@@ -34,7 +34,7 @@ type mutant struct {
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {
-	caught(t, "", table, simulated, counted, files, onDisk)
+	caught(t, "", table, simulated, lent, counted, files, onDisk)
 }
 
 // folder returns the folder of the mutant's test, from the root of the tree.

@@ -107,7 +107,7 @@ func (w *world) debts(begun time.Duration) []debt {
 			d.what, low, high = fmt.Sprintf("datacenter %d", g), int64(g)<<bits, int64(g+1)<<bits
 		}
 		for _, n := range w.nodes {
-			if n.as%groups == g {
+			if n.as%groups == g && !n.apart() {
 				d.nodes = append(d.nodes, n)
 			}
 		}
@@ -126,12 +126,18 @@ func (s *server) owed(nodes []*node) int {
 	if !founded && s.w.plan.Misfits > 0 {
 		return 0 // it is open who will make it
 	}
-	owed := 0
+	owed, daemons := 0, 0
 	for _, n := range nodes {
 		fits := !founded || s.record.Layout == n.site().Layout.String()
 		if fits && (!n.alive || n.holder == nil || n.holder.holds(s.record.Incarnation)) {
 			owed++
+			if !n.borrows {
+				daemons++
+			}
 		}
+	}
+	if daemons == 0 {
+		return 0 // nobody lends
 	}
 	return owed
 }
@@ -164,9 +170,12 @@ func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 // issues reports whether a node issues under the nonce.
 func (w *world) issues(nonce string) bool {
 	for _, n := range w.nodes {
-		if h := n.holder; h != nil && n.alive && n.living && h.term != nil && h.term.nonce == nonce {
+		if by := n.issuer(); n.alive && n.living && !n.apart() && by != nil && by.nonce == nonce {
 			return true
 		}
 	}
 	return false
 }
+
+// apart reports whether the machine is owed nothing: a borrower takes any worker id, also one that others are pinned to.
+func (n *node) apart() bool { return n.borrows && n.w.plan.Pins > 0 }

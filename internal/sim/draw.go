@@ -28,6 +28,7 @@ func Draw(seed uint64) Plan {
 	}
 	// From sources of their own, so that the rest of a plan does not depend on them.
 	drawer{rand.New(rand.NewPCG(seed, 0x1A95))}.lapses(&p)
+	drawer{rand.New(rand.NewPCG(seed, 0x1E4D))}.borrowers(&p)
 	if d.chance(8) {
 		d.night(&p)
 	}
@@ -340,7 +341,7 @@ func (d drawer) night(p *Plan) {
 		}
 	}
 	p.Length += length + p.Window
-	for node := range p.Nodes {
+	for node := range p.machines() {
 		p.add(Fault{At: falls + d.upTo(p.beat()), Node: node, Kind: kind, For: length + d.upTo(p.Window/2)})
 	}
 }
@@ -355,7 +356,7 @@ func (d drawer) slews(p *Plan) {
 		return
 	}
 	fastest := int64(0)
-	for node := range p.Nodes {
+	for node := range p.machines() {
 		for at := time.Duration(0); at < p.Length; at += d.upTo(2 * p.Length) {
 			ppm := d.ppm()
 			fastest = max(fastest, ppm)

@@ -54,6 +54,10 @@ const (
 	NoRandom // the machine has no random bits for For
 	Glitch   // the wall clock steps by N milliseconds, and back after For
 
+	Fork   // the borrower forks, and its child goes on beside it
+	Vacate // an operator releases worker number N, whoever holds it
+	Raise  // an operator raises the bound of worker number N by For, and with it the next floor
+
 	// The kinds that a plan's weather brings.
 
 	Lost        // a request is lost
@@ -102,6 +106,7 @@ func manners() [kinds]manner {
 		Failover: {"failover", aStore, true, false}, Rollback: {"rollback", aStore, true, false},
 		Quarantine: {"quarantine", aStore, false, true}, Refound: {"refound", aNode, false, false},
 		Lossy: {"lossy", aStore, false, false}, NoRandom: lasting("no-random"), Glitch: {"glitch", aNode, true, true},
+		Fork: {"fork", aNode, false, false}, Vacate: {"vacate", aStore, false, true}, Raise: {"raise", aStore, true, true},
 		Lost: {word: "lost"}, Silent: {word: "silent"}, Late: {word: "late"}, Slow: {word: "slow"}, Repeated: {word: "repeated"},
 		Stale: {word: "stale"}, Damaged: {word: "damaged"}, DiskFailed: {word: "disk-failed"}, DiskHung: {word: "disk-hung"},
 		PageLost: {word: "page-lost"}, PageCopied: {word: "page-copied"}, PageRemoved: {word: "page-removed"},
@@ -115,6 +120,9 @@ func (k Kind) manner() manner {
 	}
 	return manners()[k]
 }
+
+// operators reports whether it is what an operator does to a worker id.
+func (k Kind) operators() bool { return k == Quarantine || k == Vacate || k == Raise }
 
 // String returns the kind's word.
 func (k Kind) String() string {

@@ -142,6 +142,6 @@ func (s *server) forgiven(worker int64) snowfence.Tick {
 // nonces only the tick counts. Of a store that was thought to lose nothing, those have
 // one that issued before it was known; who goes on with their terms has none.
 func (s *server) excuses(worker int64, at snowfence.Tick, one, other *issuer) bool {
-	return at < s.forgiven(worker) && (one.generator == nil || s.excused[one.nonce] || s.excused[other.nonce] ||
+	return at < s.forgiven(worker) && (one.nonce == "" || s.excused[one.nonce] || s.excused[other.nonce] ||
 		min(one.number, other.number) <= s.ignorant)
 }

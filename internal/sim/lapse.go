@@ -71,7 +71,7 @@ func (d drawer) ahead(p *Plan) {
 // spells draws what is soon over: a machine has no random bits, or its wall clock is
 // wrong for a moment, again and again.
 func (d drawer) spells(p *Plan) {
-	for node := range p.Nodes {
+	for node := range p.machines() {
 		if d.chance(30) {
 			for at := range d.often(p, p.Length) {
 				p.add(Fault{At: at, Node: node, Kind: NoRandom, For: d.upTo(p.Window)})
@@ -88,4 +88,43 @@ func (d drawer) spells(p *Plan) {
 			p.add(Fault{At: at, Node: node, Kind: Glitch, For: d.upTo(2 * p.beat()), N: by.Milliseconds()})
 		}
 	}
+}
+
+// borrowers draws machines with borrowers, what befalls them, and operators who look after worker ids.
+func (d drawer) borrowers(p *Plan) {
+	if p.Layout.Workers() == 1 || !d.chance(40) {
+		return
+	}
+	p.Borrowers = 1 + d.oneOf(40, 30, 20, 10)
+	if p.Layout.Workers() == 2 && !p.Layout.Wide && d.chance(60) {
+		epoch := p.Layout.Epoch
+		p.Layout = layoutOf([]string{"ms41-worker2-seq2", "ms41-worker4-seq2"}[d.IntN(2)]) // so that there is one for most of them
+		p.Layout.Epoch = epoch
+	}
+	alone, leaps, drifts := *p, d.chance(25), d.chance(30)
+	alone.Journals, alone.Faults = false, nil
+	for node := p.Nodes; node < p.machines(); node++ {
+		for at := range d.often(p, 60*p.beat()) {
+			d.befall(&alone, Fault{At: at, Node: node}, leaps, drifts)
+		}
+		for at := range d.often(p, 2*p.Length) {
+			alone.add(Fault{At: at, Node: node, Kind: Fork})
+		}
+	}
+	if d.chance(50) {
+		p.Loss = p.Window * []time.Duration{6, 9}[d.IntN(2)] / 30
+		for at := range d.often(p, 20*p.beat()) {
+			alone.add(Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/2)})
+		}
+	}
+	if d.chance(30) {
+		for at := range d.often(p, p.Length/2) {
+			f := Fault{At: at, Node: d.IntN(p.stores()), Kind: []Kind{Vacate, Raise}[d.IntN(2)], N: d.Int64N(min(4, p.Layout.Workers()))}
+			if f.Kind == Raise {
+				f.For = d.upTo(p.Window)
+			}
+			alone.add(f)
+		}
+	}
+	p.Faults = append(p.Faults, alone.Faults...)
 }

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// issuer is what issues ids at one time: a generator, or a process of an allocator that has none.
+// issuer is what issues ids at one time: a generator, a borrower under one lease, or a process of an allocator that has neither.
 type issuer struct {
 	name     string
 	node     int
@@ -19,7 +19,7 @@ type issuer struct {
 	reserved snowfence.Tick // what its generator said when it was sealed; zero before
 	ledger   *ledger        // of its layout
 
-	// Of our generators:
+	// Of our generators, and of leases, which have none:
 	nonce     string
 	worker    int64
 	floor     snowfence.Tick

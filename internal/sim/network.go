@@ -16,11 +16,15 @@ var errNoAnswer = errors.New("no answer in time")
 // its answer; what takes too long is given up, and may still happen. What comes
 // back to a process that is gone is void.
 func (n *node) call(call lease.Call) {
+	n.sent = call.ID
+	n.send(call, n.patience(), func() bool { return n.answered < call.ID }, func(reply lease.Reply) { n.hear(call.ID, reply) })
+}
+
+// send does so for whoever on the machine takes the answer while it is open.
+func (n *node) send(call lease.Call, patience time.Duration, open func() bool, take func(lease.Reply)) {
 	w := n.w
 	w.tally.Counts[Requests]++
-	id := call.ID
-	n.sent = id
-	way := n.way(id)
+	way := n.way(call.ID)
 	process := n.process
 	if !way.lost {
 		w.agenda.After(way.there, func() {
@@ -29,14 +33,18 @@ func (n *node) call(call lease.Call) {
 				reply = n.server.fails(call, store.ErrDamaged, reply.Entries[:len(reply.Entries)/2])
 			}
 			if !way.silent {
-				n.soonAs(process, way.back, func() { n.hear(id, reply) })
+				n.soonAs(process, way.back, func() {
+					if open() {
+						take(reply)
+					}
+				})
 			}
 		})
 	}
-	n.soon(n.clock.lasting(n.patience()), func() {
-		if n.answered < id {
+	n.soon(n.clock.lasting(patience), func() {
+		if open() {
 			w.tally.Counts[Unknowns]++
-			n.hear(id, n.server.fails(call, errNoAnswer, nil))
+			take(n.server.fails(call, errNoAnswer, nil))
 		}
 	})
 }

@@ -24,13 +24,16 @@ type node struct {
 	rng     *rand.Rand // and everything else
 	nonces  *rand.Rand // what its processes draw
 	nudges  *rand.Rand // decides how soon they hear of a call that was refused
+	lends   *rand.Rand // what its daemon draws for borrowers
+	borrows bool       // a borrower runs on it
 	misfit  bool
 	living  bool // it issued since the faults ended
 	stepped int  // steps of all its processes
 
 	process   int // counts its processes, begun and ended; what was sent to an earlier one is void
 	allocator Allocator
-	holder    *holder // the allocator if it is ours; nil for another, which has no terms
+	holder    *holder   // the allocator if it is ours; nil for another, which has no terms
+	borrower  *borrower // the allocator if it borrows
 	caller    *caller
 	asIssuer  *issuer // under which an allocator issues that has no terms
 	alive     bool
@@ -53,10 +56,11 @@ func newNode(w *world, index int) *node {
 	n := &node{
 		w: w, index: index, as: index, host: fmt.Sprintf("host-%d", index),
 		net: w.source(1000 + 8*index), rng: w.source(1001 + 8*index), nonces: w.source(1002 + 8*index),
-		nudges: w.source(1004 + 8*index),
-		clock:  &clock{agenda: &w.agenda, begin: w.begin},
-		server: w.servers[0],
-		misfit: index >= w.plan.Nodes-w.plan.Misfits && index < w.plan.Nodes,
+		nudges: w.source(1004 + 8*index), lends: w.source(1005 + 8*index),
+		clock:   &clock{agenda: &w.agenda, begin: w.begin},
+		server:  w.servers[0],
+		misfit:  index >= w.plan.Nodes-w.plan.Misfits && index < w.plan.Nodes,
+		borrows: index >= w.plan.Nodes && index < w.plan.machines(),
 	}
 	if w.plan.Split {
 		n.server = w.servers[index%w.plan.Datacenters]
@@ -96,11 +100,13 @@ func (n *node) boot() {
 	}
 	n.process++
 	n.w.tally.Counts[Processes]++
-	s := n.site()
-	if n.w.plan.Journals {
+	s, program := n.site(), n.w.program
+	if n.borrows {
+		program = borrows
+	} else if n.w.plan.Journals {
 		s.page, s.Journal = n.disk.take()
 	}
-	allocator, err := n.w.program(s)
+	allocator, err := program(s)
 	if err != nil {
 		n.w.breaks("harness", "%s: %v", n.host, err)
 		return
@@ -117,6 +123,7 @@ func (n *node) boot() {
 func (n *node) run(a Allocator, s Site) {
 	n.allocator, n.caller = a, newCaller(a.Mint)
 	n.holder, _ = a.(*holder)
+	n.borrower, _ = a.(*borrower)
 	n.clock.caller = n.caller
 	n.asIssuer = n.w.issuerOf(s, fmt.Sprintf("%s, process %d", n.host, n.process))
 }
@@ -128,7 +135,9 @@ func (n *node) end(rest time.Duration) {
 	}
 	n.alive = false
 	n.process++
-	n.disk.leave()
+	if !n.borrows {
+		n.disk.leave()
+	}
 	n.caller.end()
 	n.clock.caller = nil
 	n.w.agenda.After(rest, n.boot)
@@ -152,10 +161,12 @@ func (n *node) soonAs(process int, d time.Duration, do func()) {
 	n.w.agenda.After(d, act)
 }
 
-func (n *node) moment() lease.Moment {
+func (n *node) moment() lease.Moment { return n.momentOf(n.nonces) }
+
+func (n *node) momentOf(random *rand.Rand) lease.Moment {
 	now := lease.Moment{Wall: n.clock.Wall(), Monotonic: n.clock.Monotonic()}
 	for i := 0; i < len(now.Random); i += 8 {
-		binary.LittleEndian.PutUint64(now.Random[i:], n.nonces.Uint64())
+		binary.LittleEndian.PutUint64(now.Random[i:], random.Uint64())
 	}
 	return now
 }
@@ -255,6 +266,17 @@ func (n *node) report(r lease.Report) {
 	}
 }
 
+// issuer is under whom the process issues ids; nil if it holds nothing.
+func (n *node) issuer() *issuer {
+	switch {
+	case n.holder != nil:
+		return n.holder.term
+	case n.borrower != nil:
+		return n.borrower.by
+	}
+	return n.asIssuer
+}
+
 // mint makes a call for ids, as callers do now and then.
 func (n *node) mint() {
 	p := n.w.plan
@@ -267,11 +289,9 @@ func (n *node) mint() {
 		x := n.rng.Float64()
 		size += int(float64(p.Batch) * (x * x * x * x)) // most often it is small
 	}
-	by := n.asIssuer
-	if n.holder != nil {
-		if by = n.holder.term; by == nil {
-			return
-		}
+	by := n.issuer()
+	if by == nil {
+		return
 	}
 	if cap(n.batch) < size {
 		n.batch = make([]snowfence.ID, max(size, p.Batch))

@@ -18,6 +18,7 @@ type Plan struct {
 
 	Nodes       int              // machines, 1 to 64
 	Misfits     int              // how many of them, the last ones, are configured with another layout
+	Borrowers   int              // how many further machines have borrowers, which the others' daemons lend to
 	Founded     bool             // the namespace has its record from the start; else whoever comes first makes it, be it a misfit
 	Layout      snowfence.Layout // of all nodes but the misfits
 	Begin       time.Duration    // the true time at the start, counted from the layout's epoch
@@ -100,7 +101,7 @@ func (p *Plan) Validate() error {
 
 // check returns an error if a fault can't strike.
 func (p *Plan) check(f Fault) error {
-	m, places := f.Kind.manner(), p.Nodes
+	m, places := f.Kind.manner(), p.machines()
 	if m.place == aStore {
 		places = p.stores()
 	}
@@ -119,8 +120,8 @@ func (p *Plan) check(f Fault) error {
 		return &PlanError{m.word, fmt.Sprint(f.N), "must be within 900000 ppm"}
 	case f.Kind == Failover && f.For > p.Loss:
 		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
-	case f.Kind == Quarantine && (f.N < 0 || f.N >= p.Layout.Workers()):
-		return &PlanError{"quarantine", fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
+	case f.Kind.operators() && (f.N < 0 || f.N >= p.Layout.Workers()):
+		return &PlanError{m.word, fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
 	case f.N < 0 && f.Kind != Drift && f.Kind != Slew && f.Kind != Glitch:
 		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
 	}
@@ -134,6 +135,9 @@ func (p *Plan) add(f Fault) { p.Faults = append(p.Faults, f) }
 func (p *Plan) sort() {
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 }
+
+// machines is how many machines there are, those of borrowers being the last.
+func (p *Plan) machines() int { return p.Nodes + p.Borrowers }
 
 // stores is how many stores there are.
 func (p *Plan) stores() int {

@@ -48,7 +48,7 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 			w := newWorld(&p, Config{})
 			w.servers[0].found(0, p.Layout)
 			by := w.issuerOf(w.nodes[1].site(), "a misfit")
-			by.generator = new(snowfence.Generator)
+			by.generator, by.nonce = new(snowfence.Generator), "nonce"
 			w.issuedRange(by, 0, 0, 1)
 			return w.report()
 		},

@@ -68,6 +68,7 @@ func (p *Plan) settings() []setting {
 		{"length", &p.Length, 1, 100 * int64(year)},
 		{"nodes", &p.Nodes, 1, maxNodes},
 		{"misfits", &p.Misfits, 0, int64(p.Nodes)},
+		{"borrowers", &p.Borrowers, 0, mostBorrowers(p.Layout)},
 		{"founded", &p.Founded, 0, 1},
 		{"begin", &p.Begin, 0, 250 * int64(year)},
 		{"pins", &p.Pins, 0, p.Layout.Workers()},
@@ -85,6 +86,9 @@ func (p *Plan) settings() []setting {
 		{"rough", &p.Rough, 0, 1},
 	}
 }
+
+// mostBorrowers is 0 where there is one worker id, which is not lent.
+func mostBorrowers(l snowfence.Layout) int64 { return min(maxNodes, (l.Workers()-1)*maxNodes) }
 
 // settings are the words of a weather line.
 func (w *Weather) settings() []setting {

@@ -301,14 +301,22 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
 }
 
-// quarantine sets an operator's mark, in one undisturbed step.
-func (s *server) quarantine(worker int64) {
-	key := stored.RegisterKey(stored.DefaultNamespace, s.w.plan.Layout, worker)
+// operate does what an operator does to a worker id, in one undisturbed step.
+func (s *server) operate(f Fault) {
+	key := stored.RegisterKey(stored.DefaultNamespace, s.w.plan.Layout, f.N)
 	register, ok := s.registers[key]
-	if !ok || register.Quarantined {
+	if !ok || f.Kind == Quarantine && register.Quarantined || f.Kind == Vacate && register.Holder == "" {
 		return
 	}
-	register.Quarantined = true
+	switch f.Kind {
+	case Quarantine:
+		register.Quarantined = true
+	case Vacate:
+		register.Holder = ""
+	default:
+		register.Until += snowfence.Tick(f.For / s.w.plan.Layout.Unit)
+		register.Term, register.Floor, register.Holder = register.Term+1, register.Until, ""
+	}
 	register.Write = fmt.Sprintf("%016x", s.rng.Uint64())
 	value, err := register.Encode()
 	if err != nil {
@@ -319,7 +327,7 @@ func (s *server) quarantine(worker int64) {
 		s.w.breaks("harness", "%v", err)
 		return
 	}
-	s.w.struck(Quarantine, s.index, "worker %d is out of use", worker)
+	s.w.struck(f.Kind, s.index, "worker %d, whose bound is %d", f.N, register.Until)
 }
 
 func isRegister(key string) bool {

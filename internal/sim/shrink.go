@@ -98,9 +98,17 @@ func (s *shrinker) lines() {
 
 // nodes leaves out machines, and what befell them.
 func (s *shrinker) nodes() {
-	for i := s.plan.Nodes - 1; i >= 0; i-- {
+	s.reseeded(func(p *Plan) {
+		p.Faults = slices.DeleteFunc(p.Faults, func(f Fault) bool { return f.Kind.manner().place == aNode && f.Node >= p.Nodes })
+		p.Borrowers = 0
+	})
+	for i := s.plan.machines() - 1; i >= 0; i-- {
 		s.reseeded(func(p *Plan) {
-			p.Nodes--
+			if i < p.Nodes {
+				p.Nodes--
+			} else {
+				p.Borrowers--
+			}
 			p.Misfits = min(p.Misfits, p.Nodes)
 			ofNode := func(f Fault) bool { return f.Kind.manner().place == aNode }
 			p.Faults = slices.DeleteFunc(p.Faults, func(f Fault) bool { return ofNode(f) && f.Node == i })

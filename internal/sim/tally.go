@@ -37,6 +37,10 @@ const (
 	Alone                    // those of them while the store was away
 	Pages                    // pages that were kept
 	Refused                  // pages that could not be used
+	Leases                   // worker ids that were lent
+	Lent                     // ids that borrowers made
+	Gone                     // leases that were over before their time
+	Returned                 // leases that were given back
 	Owed                     // nodes that were owed ids when the faults had ended
 	Owing                    // runs in which somebody was
 	counts
@@ -46,7 +50,8 @@ func countNames() [counts]string {
 	return [counts]string{
 		"ids", "ranges", "calls", "waits", "refusals", "duplicates", "steps", "requests", "writes", "conflicts", "unknowns",
 		"processes", "terms", "extensions", "losses", "releases", "given-up", "exhausted", "clock-errors", "broken", "misfit",
-		"past-horizon", "resumed", "alone", "pages", "refused", "owed", "owing",
+		"past-horizon", "resumed", "alone", "pages", "refused",
+		"leases", "lent", "gone", "returned", "owed", "owing",
 	}
 }
 

@@ -21,8 +21,8 @@ func (w *world) strike(number int, f Fault) {
 		return
 	}
 	for i, n := range w.nodes {
-		// A machine's copies suffer with it, but are not copied again.
-		if f.meets(n.as) && (f.Kind != Clone || i < w.plan.Nodes) {
+		// A machine's copies, and the children of its borrower, suffer with it, but are not copied again.
+		if f.meets(n.as) && (f.Kind != Clone && f.Kind != Fork || i < w.plan.machines()) {
 			n.suffer(f)
 		}
 	}
@@ -39,8 +39,8 @@ func (s *server) suffer(number int, f Fault) {
 		if to, ok := s.snapshots[number]; ok {
 			s.rollback(to, f.For)
 		}
-	case Quarantine:
-		s.quarantine(f.N)
+	case Quarantine, Vacate, Raise:
+		s.operate(f)
 	case Lossy:
 		s.declare()
 	}
@@ -80,6 +80,11 @@ func (n *node) suffer(f Fault) {
 		}
 	case Clone:
 		n.copy()
+	case Fork:
+		if n.alive && n.borrower != nil && len(w.nodes) < maxNodes {
+			w.struck(Fork, n.index, "%s", n.host)
+			n.twin(n.borrower.fork)
+		}
 	}
 }
 
@@ -116,7 +121,7 @@ func (n *node) glitch(f Fault) {
 
 // crash ends the process without a word.
 func (n *node) crash(power bool, rest time.Duration) {
-	if n.w.plan.Journals {
+	if n.w.plan.Journals && !n.borrows {
 		n.disk.crash(power)
 	}
 	n.paused = 0
@@ -181,27 +186,34 @@ func (n *node) copy() {
 	if original.term != nil {
 		n.server.excused[original.term.nonce] = true
 	}
-	twin := newNode(w, len(w.nodes))
-	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server
-	*twin.clock = *n.clock
-	twin.process, twin.alive, twin.leaving, twin.answered, twin.sent = n.process, true, n.leaving, n.answered, n.sent
-	twin.paused, twin.cut, twin.dry = n.paused, n.cut, n.dry
-	w.nodes = append(w.nodes, twin)
-	s := twin.site()
-	if s.Journal = w.plan.Journals; s.Journal {
-		twin.disk.take() // on its disk there is nothing yet
-	}
-	twin.run(original.clone(s), s)
-	w.agenda.After(twin.paused-w.agenda.Now(), twin.goOn)
-	if twin.leaving {
-		twin.soon(2*w.plan.Window, func() { twin.crash(false, w.plan.beat()) })
-	}
+	twin := n.twin(original.clone)
 	// Whatever was under way is answered to one of them only.
 	if awaited := twin.sent; awaited > twin.answered {
 		twin.soon(w.plan.timeout(), func() { twin.hear(awaited, lease.Reply{ID: awaited, Err: errNoAnswer}) })
 	}
+}
+
+// twin makes another machine beside this one, with the same host and clock and a process that is made out of this one's.
+func (n *node) twin(process func(Site) Allocator) *node {
+	w := n.w
+	twin := newNode(w, len(w.nodes))
+	twin.as, twin.host, twin.misfit, twin.server = n.as, n.host, n.misfit, n.server
+	*twin.clock = *n.clock
+	twin.process, twin.alive, twin.leaving, twin.answered, twin.sent = n.process, true, n.leaving, n.answered, n.sent
+	twin.paused, twin.cut, twin.dry, twin.borrows = n.paused, n.cut, n.dry, n.borrows
+	w.nodes = append(w.nodes, twin)
+	s := twin.site()
+	if s.Journal = w.plan.Journals && !n.borrows; s.Journal {
+		twin.disk.take() // on its disk there is nothing yet
+	}
+	twin.run(process(s), s)
+	w.agenda.After(twin.paused-w.agenda.Now(), twin.goOn)
+	if twin.leaving {
+		twin.soon(2*w.plan.Window, func() { twin.crash(false, w.plan.beat()) })
+	}
 	twin.soon(0, twin.mint)
 	twin.setTimer()
+	return twin
 }
 
 // afterStep lets the faults strike that count steps.

@@ -86,7 +86,7 @@ func newWorld(p *Plan, c Config) *world {
 	for i := range p.stores() {
 		w.servers = append(w.servers, newServer(w, i))
 	}
-	for i := range p.Nodes {
+	for i := range p.machines() {
 		w.nodes = append(w.nodes, newNode(w, i))
 	}
 	return w
@@ -101,7 +101,7 @@ func (w *world) run() {
 	p, rng := w.plan, w.source(1)
 	for _, n := range w.nodes {
 		w.agenda.After(upTo(rng, 2*p.beat()), n.boot)
-		if p.Journals {
+		if p.Journals && !n.borrows {
 			w.agenda.After(upTo(rng, 10*p.beat()), n.disk.somebodyMeddles)
 		}
 	}
@@ -176,7 +176,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 		}
 	}
 	first, last := l.tick(low), l.tick(high-1)
-	if by.generator == nil {
+	if by.nonce == "" {
 		return // nothing is promised for it but what its ids show
 	}
 	if found := server.record.Layout; l.name != found && !server.excused[by.nonce] {
@@ -281,7 +281,7 @@ func (w *world) sum(numbers ...uint64) {
 
 // rules is to be counted up with each change of what a run checks or of how it
 // goes. What is drawn needs no counting: Version sums it.
-const rules = 6
+const rules = 7
 
 // Version tells one state of this package from another: what seeds mean, and what
 // is checked. What was found by one says nothing of another.

@@ -10,6 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/lending"
 	"snowfence.example/snowfence/internal/lend"
 )
 
@@ -40,7 +41,7 @@ func TestAnswersOfTheVectorsForPortersAreThoseOfTheDaemon(t *testing.T) {
 			if err := json.Unmarshal(step.Answer, &want); err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal(front.LeaseJSON(told(t, step.Answer)), &got); err != nil {
+			if err := json.Unmarshal(front.LeaseJSON(lending.Told(told(t, step.Answer))), &got); err != nil {
 				t.Fatal(err)
 			}
 			if !reflect.DeepEqual(got, want) {

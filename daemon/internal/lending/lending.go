@@ -24,7 +24,7 @@ func (l Lender) Claim(ctx context.Context, f kind.LeaseForm) (kind.Lent, error) 
 		return kind.Lent{}, err
 	}
 	a, err := l.Lender.Claim(ctx, b)
-	return lent(a, err)
+	return Told(a), err
 }
 
 // Extend implements [kind.Lender].
@@ -35,7 +35,7 @@ func (l Lender) Extend(ctx context.Context, f kind.LeaseForm) (kind.Lent, error)
 		return kind.Lent{}, err
 	}
 	a, err := l.Lender.Extend(ctx, lend.Extension{Borrower: b, Lease: lease, Mark: f.Mark})
-	return lent(a, err)
+	return Told(a), err
 }
 
 // Release implements [kind.Lender]. It needs no clock.
@@ -92,13 +92,13 @@ func whole(field, text, limit string) (int64, error) {
 	return n, stored.RefuseIf(err != nil || n < 0 || strconv.FormatInt(n, 10) != text, field, text, limit)
 }
 
-// lent is what a borrower is told.
-func lent(a lend.Answer, err error) (kind.Lent, error) {
-	if err != nil {
-		return kind.Lent{}, err
+// Told is what a borrower is told; nothing without a lease.
+func Told(a lend.Answer) kind.Lent {
+	if a.Lease.Term == 0 {
+		return kind.Lent{}
 	}
 	return kind.Lent{
 		Lease: a.Lease.String(), Mark: a.Mark, Worker: a.Lease.Worker, Datacenter: a.Datacenter(), Layout: a.Layout, Base: a.Base(), Check: a.Check(),
 		Floor: a.Floor, Until: a.Lease.Until, Window: a.Window, Loss: a.Loss, MaxBehind: a.MaxBehind,
-	}, nil
+	}
 }

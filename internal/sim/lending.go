@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// verb is what a borrower wants.
+type verb uint8
+
+const (
+	claiming verb = iota + 1
+	extending
+	releasing
+)
+
+// question is one sending of a borrower's request. Of a claim only the borrower counts, of an extension all but next and open.
+type question struct {
+	verb verb
+	lend.Release
+	from     *node
+	process  int // of the sender
+	try      int // counts the sendings of that process
+	tries    int // those of this question
+	patience time.Duration
+}
+
+// left reports whether nobody waits for the answer to this sending.
+func (q *question) left() bool {
+	n := q.from
+	return !n.alive || n.process != q.process || n.borrower.asked == nil || n.borrower.asked.try != q.try
+}
+
+// answer is a daemon's.
+type answer struct {
+	try int
+	lend.Answer
+	err error
+}
+
+// borrow sends a question to a daemon, whichever. Something on the way may repeat it: another daemon, or the same one, gets
+// a copy, at once or when the borrower has long gone on.
+func (n *node) borrow(q question) {
+	w := n.w
+	if q.verb == extending {
+		n.spring(lease.Call{Verb: lease.Swap})
+	}
+	n.carry(q, 0)
+	if p := w.plan.Weather.Repeated; w.quiet || p == 0 || !chance(n.net, 2*p) {
+		return
+	}
+	late := time.Duration(0)
+	if chance(n.net, 60) {
+		late = upTo(n.net, 2*w.plan.Window)
+	}
+	w.latest = max(w.latest, w.agenda.Now()+late)
+	w.struck(Repeated, n.index, "a request of %s, whose copy goes %s later", n.host, late)
+	n.carry(q, late)
+}
+
+// carry takes a question to a daemon, and its answer back.
+func (n *node) carry(q question, after time.Duration) {
+	w := n.w
+	var daemons []*node
+	for _, d := range w.nodes {
+		if d.server == n.server && !d.borrows && (w.plan.Datacenters == 0 || (d.as-n.as)%w.plan.Datacenters == 0) {
+			daemons = append(daemons, d)
+		}
+	}
+	if len(daemons) == 0 {
+		return
+	}
+	d, way := daemons[n.net.IntN(len(daemons))], n.way(uint64(q.try))
+	if way.lost {
+		return
+	}
+	if p := w.plan.Weather.Slow; !w.quiet && chance(n.net, min(100, 4*p)) { // it comes when the question was sent again
+		way.back = upTo(n.net, w.plan.Window)
+	}
+	w.agenda.After(after+way.there, func() {
+		d.soon(0, func() {
+			d.lend(q, func(a answer) {
+				if w.trace != nil {
+					w.tell("%s answers question %d of %s: until %d, %v", d.host, q.try, n.host, a.Lease.Until, a.err)
+				}
+				if way.silent || way.damaged { // such as a page of a proxy
+					return
+				}
+				n.soonAs(q.process, way.back, func() {
+					a.try = q.try
+					n.borrower.inbox = append(n.borrower.inbox, a)
+					n.step(lease.Woken{})
+				})
+			})
+		})
+	})
+}
+
+// errNotReady is why a daemon lends nothing yet.
+var errNotReady = errors.New("the namespace's record is not known yet")
+
+// lend answers a question, as a daemon that this machine's holder lives in.
+func (n *node) lend(q question, reply func(answer)) {
+	if n.holder == nil || n.holder.state.View().Namespace.Incarnation == "" {
+		reply(answer{err: errNotReady})
+		return
+	}
+	if n.w.trace != nil {
+		n.w.tell("%s takes question %d of %s: %d, lease %d to %d, mark %s", n.host, q.try, q.from.host, q.verb, q.Lease.Worker, q.Lease.Until, q.Mark)
+	}
+	terms, wall := n.terms(), n.clock.Wall()
+	e := errand{daemon: n, ends: n.w.agenda.Now() + 2*q.patience}
+	switch q.verb {
+	case claiming:
+		var secret [16]byte
+		random := n.momentOf(n.lends).Random
+		copy(secret[:], random[:])
+		c, err := terms.Claim(q.Borrower, secret, wall)
+		if err != nil {
+			reply(answer{err: err})
+			return
+		}
+		e.next, e.done = c.Next, func(err error) { n.claimed(c, q, err, reply) }
+	case extending:
+		x, err := terms.Extend(lend.Extension{Borrower: q.Borrower, Lease: q.Lease, Mark: q.Mark}, wall)
+		if err != nil {
+			reply(answer{err: err})
+			return
+		}
+		e.next, e.done = timeless(x), func(err error) {
+			if err != nil {
+				reply(answer{err: err})
+				return
+			}
+			reply(answer{Answer: x.Answer()})
+		}
+	default:
+		x, err := terms.Release(q.Release)
+		if err != nil {
+			reply(answer{err: err})
+			return
+		}
+		e.next, e.done = timeless(x), func(err error) { reply(answer{err: err}) }
+	}
+	e.step(lease.Reply{})
+}
+
+// claimed answers a claim. A borrower that has hung up before the answer was sent gets none: the daemon gives the worker id back.
+func (n *node) claimed(c *lend.Claim, q question, err error, reply func(answer)) {
+	if err != nil {
+		reply(answer{err: err})
+		return
+	}
+	a := c.Answer()
+	if q.left() && chance(n.lends, 80) {
+		n.giveBack(a, q)
+		return
+	}
+	reply(answer{Answer: a})
+}
+
+// giveBack releases the worker id of a claim whose answer was not sent, as [lend.Lender.Return] does.
+func (n *node) giveBack(a lend.Answer, q question) {
+	q.verb, q.Release = releasing, lend.Release{Borrower: q.Borrower, Lease: a.Lease, Mark: "0000000000000000", Next: &a.Floor}
+	n.lend(q, func(answer) {})
+}
+
+// terms are what a daemon on this machine lends by. It keeps nothing else.
+func (n *node) terms() lend.Terms {
+	h, p := n.holder, n.w.plan
+	config, known := h.state.Config(), h.state.View().Namespace
+	loss := p.Loss
+	if config.Worker = nil; !n.server.lossy {
+		loss = 0
+	}
+	return lend.Terms{
+		Config: config, Loss: loss, EngineClock: p.EngineClock, MaxBehind: p.MaxRollback,
+		Known: stored.Namespace{Layout: known.Layout, Incarnation: known.Incarnation, Datacenters: known.Datacenters},
+	}
+}
+
+// errand is a question under way in a daemon, a step at a time. It ends with the daemon, between any two calls to the store.
+type errand struct {
+	daemon       *node
+	next         func(lease.Reply, lease.Moment) lend.Step
+	done         func(error)
+	ends         time.Duration
+	calls, heard int
+}
+
+// timeless is the step of an exchange, which goes by the store's answers alone.
+func timeless(x *lend.Exchange) func(lease.Reply, lease.Moment) lend.Step {
+	return func(r lease.Reply, _ lease.Moment) lend.Step { return x.Next(r) }
+}
+
+// errLate is the end of an errand whose time is over.
+var errLate = errors.New("the daemon's time is over")
+
+// step takes an answer of the store, and goes on.
+func (e *errand) step(reply lease.Reply) {
+	n := e.daemon
+	n.w.tally.Counts[Steps]++
+	step := e.next(reply, n.momentOf(n.lends))
+	switch {
+	case step.Done:
+		e.done(step.Err)
+	case n.w.agenda.Now() > e.ends:
+		e.done(errLate)
+	default:
+		n.soon(min(step.Pause, n.w.plan.beat()), func() { e.call(step.Call) })
+	}
+}
+
+// call sends a call to the store. Lending writes registers, and never the namespace's record.
+func (e *errand) call(call lease.Call) {
+	n := e.daemon
+	switch {
+	case call.Verb == 0:
+		e.step(lease.Reply{})
+		return
+	case call.Verb == lease.Swap && !isRegister(call.Key):
+		n.w.breaks("lending", "a daemon on %s writes %s for a borrower", n.host, call.Key)
+	}
+	e.calls++
+	number := e.calls
+	n.send(call, n.w.plan.timeout(), func() bool { return e.heard < number }, func(reply lease.Reply) {
+		e.heard = number
+		e.step(reply)
+	})
+}
