@@ -15,7 +15,7 @@ func journalMutants() []mutant {
 	disk := func(b diskBug) func() bugs { return func() bugs { return bugs{disk: b} } }
 	return []mutant{
 		{journal: true, number: 1, name: "the bound is moved after it was used", bugs: bending(useUnkept), shape: powerFails},
-		{journal: true, number: 2, name: "the page is consumed after ids were issued", bugs: func() bugs { return bugs{bend: startUnkept, disk: consumesLate} }},
+		{journal: true, number: 2, name: "the page is consumed after ids were issued", bugs: func() bugs { return bugs{bend: startUnkept, disk: consumesLate} }, shape: powerFails},
 		{journal: true, number: 3, name: "a term is resumed below what was used", bugs: disk(resumesBelow)},
 		{journal: true, number: 4, name: "the release is sent before the journal is discarded", bugs: disk(discardsLate)},
 		{journal: true, number: 5, name: "a copied page is taken", bugs: disk(acceptsCopies), shape: powerFails},
