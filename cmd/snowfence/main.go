@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 	_ "time/tzdata" // an image with nothing but the program has no time zones
@@ -29,6 +30,7 @@ type program struct {
 	draws   bool // whether stderr is a terminal on which lines can be drawn over
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
+	unheard func()         // leaves interrupts to the verb; nil if nobody handles them
 }
 
 func main() {
@@ -58,6 +60,7 @@ func (p program) main(args []string) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := p.interruptible()
 	defer stop()
+	p.unheard = stop
 	root := p.commands()
 	root.SetArgs(args)
 	return p.finish(root.ExecuteContext(ctx))
@@ -85,11 +88,11 @@ func (p program) interruptible() (ctx context.Context, stop func()) {
 		case <-done:
 		}
 	}()
-	return ctx, func() {
+	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(done)
 		cancel(nil)
-	}
+	})
 }
 
 // commands is the tree of verbs.
@@ -105,6 +108,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id, 5 clock or
 lease unsafe, 6 written to a lossy store and not certain yet.`,
 		Example: `  snowfence next                              one id, no daemon needed
   snowfence serve                             ids over HTTP
+  snowfence exec -- java -jar app.jar         a program with a worker id of its own
   snowfence decode 1541815603606036480        what an id says
   snowfence plan --years 69 --workers 1024    which bits to give to what
   snowfence workers list                      who holds which worker id
@@ -132,6 +136,7 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 		p.ready(),
 		p.token(),
 		p.next(),
+		p.exec(),
 		p.decode(),
 		p.plan(),
 		p.bounds(),

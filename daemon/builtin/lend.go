@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -24,28 +25,55 @@ func (p *place) lends(h *fence.Holder, g config.Generator) func() (kind.Lender, 
 	if status.Layout.Workers() == 1 || g.Standby || *g.LendShare == 0 {
 		return nil
 	}
-	_, engineClock := store.ClockOf(p.Store)
-	state, err := lease.New(lease.Config{
-		Namespace: g.Namespace, Layout: status.Layout, Datacenters: g.Datacenters, Datacenter: g.Datacenter, Workers: g.Workers,
-		Window: g.Window, MaxRollback: status.Policy.MaxRollback, EngineClock: engineClock,
-	})
-	if err == nil {
-		err = lease.Outlasts(state.Config().Window, status.Traits.Loss)
-	}
+	terms, err := termsOf(g, p.Store, status.Layout, status.Traits)
 	return func() (kind.Lender, error) {
 		status := h.Status()
 		switch {
 		case err != nil:
 			return nil, err
-		case status.Generator.ClockLost && !engineClock: // borrowers are judged by this clock
+		case status.Generator.ClockLost && !terms.EngineClock: // borrowers are judged by this clock
 			return nil, fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
 		case status.Incarnation == "":
 			return nil, fmt.Errorf("%w: %w", kind.ErrUnavailable, errors.New("the namespace's record is not known yet"))
 		}
-		known := stored.Namespace{Layout: status.Layout.String(), Incarnation: status.Incarnation, Datacenters: status.Datacenters}
-		return lending.Lender{Lender: &lend.Lender{
-			Terms: lend.Terms{Config: state.Config(), Known: known, Loss: status.Traits.Loss, EngineClock: engineClock, MaxBehind: status.Policy.MaxRollback},
-			Store: p.Store, Clock: p.Clock, Random: func(b []byte) error { _, err := rand.Read(b); return err },
-		}}, nil
+		terms := terms
+		terms.Known = stored.Namespace{Layout: status.Layout.String(), Incarnation: status.Incarnation, Datacenters: status.Datacenters}
+		return lenderOf(terms, p.Store, p.Clock), nil
 	}
+}
+
+// Lend lends worker ids of a generator with worker ids to this process, beside its daemons. known is the record of the
+// generator's namespace in the store, and layout its layout.
+func Lend(ctx context.Context, g config.Generator, s store.Store, clock snowfence.Clock, known stored.Namespace, layout snowfence.Layout) (kind.Lender, error) {
+	if layout.Workers() == 1 || g.Standby {
+		return nil, stored.Refuse("layout", layout.String(), "must have more than one worker id: the order of a single one is not lent")
+	}
+	traits, err := s.Traits(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("ask the store what it guarantees: %w", err)
+	}
+	terms, err := termsOf(g, s, layout, traits)
+	terms.Known = known
+	return lenderOf(terms, s, clock), err
+}
+
+// termsOf is what a generator's worker ids are lent by, but for the record. A *[stored.ConfigError] is returned for a window
+// that the store's loss does not allow to lend by.
+func termsOf(g config.Generator, s store.Store, layout snowfence.Layout, traits store.Traits) (lend.Terms, error) {
+	_, engineClock := store.ClockOf(s)
+	behind := g.Policy.WithDefaults(layout).MaxRollback
+	state, err := lease.New(lease.Config{
+		Namespace: g.Namespace, Layout: layout, Datacenters: g.Datacenters, Datacenter: g.Datacenter, Workers: g.Workers,
+		Window: g.Window, MaxRollback: behind, EngineClock: engineClock,
+	})
+	if err != nil {
+		return lend.Terms{}, err
+	}
+	terms := lend.Terms{Config: state.Config(), Loss: traits.Loss, EngineClock: engineClock, MaxBehind: behind}
+	return terms, lease.Outlasts(terms.Config.Window, traits.Loss)
+}
+
+func lenderOf(terms lend.Terms, s store.Store, clock snowfence.Clock) kind.Lender {
+	random := func(b []byte) error { _, err := rand.Read(b); return err }
+	return lending.Lender{Lender: &lend.Lender{Terms: terms, Store: s, Clock: clock, Random: random}}
 }

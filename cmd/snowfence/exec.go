@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"snowfence.example/snowfence/cmd/snowfence/internal/wrap"
+	"snowfence.example/snowfence/daemon"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/roster"
+)
+
+func (p program) exec() *cobra.Command {
+	var generator, url, token string
+	window, ahead := 5*time.Minute, time.Duration(0)
+	cmd := &cobra.Command{
+		Use:   "exec -- PROGRAM [ARGUMENT...]",
+		Short: "Run a program with a worker id of its own",
+		Long: `Exec claims a worker id, runs a program with it, and extends the claim while the
+program runs. The program gets SNOWFENCE_WORKER_ID, SNOWFENCE_DATACENTER_ID,
+SNOWFENCE_LAYOUT and SNOWFENCE_EPOCH_MS, and {worker} and {datacenter} in its
+arguments are replaced. The worker id comes from a store, or by --daemon from a
+daemon. Exec makes no namespace: the first daemon or 'snowfence next' does.
+
+Signals are passed on, and the exit code is the program's, or 128 and a signal's
+number. If the claim can't be extended, the program gets SIGTERM with a third of
+the window left, and SIGKILL 10 s before the end (a sixth of a window below 1m).
+Exit code 0 is 5 then. The worker id is free again when no process of the program
+is left.
+
+No other program of exec has the worker id meanwhile, as long as the clock does
+not step, no id is ahead of the clock, and exec itself is not stopped. Under
+systemd, Type=notify, WatchdogSec= between a third and two thirds of the window
+and WatchdogSignal=SIGKILL end a program whose exec is stopped. Linux only.`,
+		Example: `  snowfence exec -g orders -- java -jar app.jar
+  snowfence exec --store etcd://db1:2379 -- ./server --machine-id={worker}
+  snowfence exec --daemon http://127.0.0.1:7600 --token-file token -- node app.js`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(cmd, errors.New("needs a program to run, after --"))
+			}
+			return nil
+		},
+	}
+	generatorFlag(cmd, &generator, "generator of the configuration, or of the daemon, whose ids the program makes (default: the one named default, or the only one)")
+	cmd.Flags().Var(textFlag(&url, "URL"), "daemon", "borrow the worker id of this daemon, such as http://127.0.0.1:7600; it knows the store and the window")
+	cmd.Flags().Var(textFlag(&token, "FILE"), "token-file", "file of the token that the daemon is shown")
+	windowFlag := durationFlag(&window)
+	windowFlag.text = "5m"
+	cmd.Flags().Var(windowFlag, "window", "how long the program goes on without the store, of which the last third is for its end")
+	cmd.Flags().Var(durationFlag(&ahead), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
+	s := settingFlags(cmd, "store", "namespace", "layout", "data")
+	cmd.Flags().SetInterspersed(false)
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		name := filepath.Base(args[0])
+		c := wrap.Config{
+			Borrower: kind.LeaseForm{Host: p.process().Host, PID: strconv.Itoa(os.Getpid()), Program: strings.ToValidUTF8(name[:min(len(name), 50)], "")},
+			Clock:    p.clock, Random: rand.Reader, Ahead: ahead, Arguments: args, Environ: p.environ, Terminal: p.asks, Own: p.unheard, Note: p.note,
+		}
+		run := func(l wrap.Lender) error {
+			c.Lender = l
+			code, err := wrap.Run(cmd.Context(), c)
+			if err == nil && code != 0 {
+				err = reported(code)
+			}
+			return err
+		}
+		if url == "" {
+			return p.lending(s, generator, window, run)
+		}
+		for _, flag := range []string{"store", "namespace", "layout", "data", "config", "window"} {
+			if cmd.Flags().Changed(flag) {
+				return usage(cmd, fmt.Errorf("--daemon and --%s exclude each other: the daemon knows it", flag))
+			}
+		}
+		at, err := daemon.ProbeURL(url)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		if token != "" {
+			content, err := os.ReadFile(token)
+			if err != nil {
+				return fmt.Errorf("read the token: %w", err)
+			}
+			token = strings.TrimSpace(string(content))
+		}
+		return run(wrap.Daemon{URL: strings.TrimSuffix(at, "/readyz"), Generator: cmp.Or(generator, config.DefaultGenerator), Token: token})
+	}
+	return cmd
+}
+
+// lending opens the store and the namespace of a generator, which must exist, and lends its worker ids for as long as run does.
+func (p program) lending(s *settings, generator string, window time.Duration, run func(wrap.Lender) error) error {
+	c, err := s.load(p)
+	if err != nil {
+		return err
+	}
+	name, g, err := s.choose(c, generator)
+	if err != nil {
+		return err
+	}
+	at := &site{program: p, settings: c, store: c.StoresOf(g)[0], roster: roster.Config{Namespace: g.Namespace, Clock: p.clock, Process: p.process()}}
+	switch {
+	case !g.Fenced():
+		return usage(s.cmd, fmt.Errorf("generator %s is of kind %s, without worker ids", name, g.Kind))
+	case engine.Private(at.store):
+		return usage(s.cmd, fmt.Errorf("the store %s is of this process alone: its worker ids are not unique", at.store))
+	}
+	g.Window = window
+	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it", g.Namespace, c.ShowStore(at.store))
+	err = at.run(s.cmd, func(r *roster.Roster, err error) error {
+		if errors.Is(err, roster.ErrNoNamespace) {
+			return missing
+		}
+		if err != nil {
+			return err
+		}
+		l, err := builtin.Lend(s.cmd.Context(), g, r.Store(), p.clock, r.Record(), r.Layout())
+		if err != nil {
+			return unavailable(err)
+		}
+		return run(l)
+	})
+	if openstore.Missing(err) {
+		return missing
+	}
+	return err
+}

@@ -1,0 +1,396 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// wrapped is a running `snowfence exec` whose program is a shell script.
+type wrapped struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	out    *bufio.Reader // of the program and of all that it starts
+	stderr bytes.Buffer
+	ended  chan struct{}
+}
+
+// space is a configuration whose only generator has the worker ids first to last, with a window.
+func space(t *testing.T, first, last int, window string) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "snowfence.yaml")
+	text := fmt.Sprintf("data: %s\nlayout: twitter\ngenerators: {orders: {workers: %d-%d, window: %s, lend-share: 100}}\n", dir, first, last, window)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "next", "--config", file).CombinedOutput(); err != nil {
+		t.Fatalf("make the namespace: %v\n%s", err, out)
+	}
+	return file
+}
+
+// wrap starts a script under exec. The flags stand before it.
+func wrap(t *testing.T, environ []string, script string, flags ...string) *wrapped {
+	t.Helper()
+	return wrapBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
+}
+
+func wrapBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
+	t.Helper()
+	arguments := append(by, append(append([]string{"exec"}, flags...), "--", "sh", "-c", script, "sh", "{datacenter}/{worker}")...)
+	w := &wrapped{t: t, cmd: exec.CommandContext(t.Context(), arguments[0], arguments[1:]...), ended: make(chan struct{})}
+	w.cmd.Env, w.cmd.Stderr = append(os.Environ(), environ...), &w.stderr
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cmd.Stdout, w.out = write, bufio.NewReader(read)
+	if err := errors.Join(w.cmd.Start(), write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = w.cmd.Wait() // the tests read its state
+		close(w.ended)
+	}()
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		<-w.ended
+		_ = read.Close()
+	})
+	return w
+}
+
+// line is the next line of the program, and empty when none of its processes is left to write one.
+func (w *wrapped) line() string {
+	w.t.Helper()
+	text, err := w.out.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.t.Fatal(err)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
+// stamps reads times in nanoseconds to the end, and returns the last one. Other lines are returned, too.
+func (w *wrapped) stamps() (last time.Time, others []string) {
+	w.t.Helper()
+	for text := w.line(); text != ""; text = w.line() {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			last = time.Unix(0, n)
+		} else {
+			others = append(others, text)
+		}
+	}
+	return last, others
+}
+
+// exits waits for the end and compares the exit code.
+func (w *wrapped) exits(code int) {
+	w.t.Helper()
+	<-w.ended
+	if got := w.cmd.ProcessState.ExitCode(); got != code {
+		w.t.Errorf("exit code %d, want %d\n%s", got, code, w.stderr.String())
+	}
+}
+
+// register is a worker id as workers list shows it.
+type register struct {
+	Worker       int64
+	State        string
+	Version      string
+	Floor, Until struct{ Time time.Time }
+}
+
+func registers(t *testing.T, file string) (all []register) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "workers", "list", "--config", file, "-o", "json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(out) {
+		var r struct {
+			Type string
+			register
+		}
+		if err := json.Unmarshal(line, &r); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if r.Type == "worker" {
+			all = append(all, r.register)
+		}
+	}
+	return all
+}
+
+// held returns the registers with a holder.
+func held(t *testing.T, file string) []register {
+	t.Helper()
+	return slices.DeleteFunc(registers(t, file), func(r register) bool { return r.State != "held" })
+}
+
+// clockScript prints the time again and again, and once that it was asked to end.
+const clockScript = "trap 'echo asked' TERM; while :; do date +%s%N; done"
+
+func TestProgramsExitCodeIsExecs(t *testing.T) {
+	t.Parallel()
+	file := space(t, 0, 7, "1m")
+	for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137} {
+		wrap(t, nil, script, "--config", file).exits(code)
+	}
+	if of := held(t, file); len(of) > 0 {
+		t.Errorf("held by programs that have ended: %+v", of)
+	}
+}
+
+func TestExecWithoutProgramOrNamespaceClaimsNothing(t *testing.T) {
+	t.Parallel()
+	binary, file, empty := testkit.Build(t, programPath, "faultclock"), space(t, 0, 7, "1m"), t.TempDir()
+	for says, arguments := range map[string][]string{
+		"executable file not found":          {"exec", "--config", file, "--", "no-such-program"},
+		"needs a program to run":             {"exec", "--config", file},
+		"'snowfence next' with the same":     {"exec", "--data", empty, "--", "true"},
+		"--daemon and --store exclude":       {"exec", "--daemon", "http://127.0.0.1:1", "--store", "mem://", "--", "true"},
+		"is of this process alone":           {"exec", "--store", "mem://", "--", "true"},
+		"must be at least six times as long": {"exec", "--config", file, "--ahead", "1m", "--", "true"},
+	} {
+		out, err := exec.CommandContext(t.Context(), binary, arguments...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), says) {
+			t.Errorf("%v: %v, says %q, want %q", arguments, err, out, says)
+		}
+	}
+	if of := held(t, file); len(of) > 0 {
+		t.Errorf("held without a program: %+v", of)
+	}
+	if found, err := os.ReadDir(empty); err != nil || len(found) > 0 {
+		t.Errorf("made %v: %v", found, err)
+	}
+}
+
+func TestSignalsReachTheProgramAlone(t *testing.T) {
+	t.Parallel()
+	const names = "TERM INT HUP QUIT USR1 USR2 WINCH CONT TSTP"
+	w := wrap(t, nil, "for s in "+names+"; do trap \"echo $s\" $s; done; echo ready; while :; do sleep 0.02; done", "--config", space(t, 0, 7, "1m"))
+	if got := w.line(); got != "ready" {
+		t.Fatalf("%q: %s", got, w.stderr.String())
+	}
+	for i, s := range []syscall.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
+	} {
+		if err := w.cmd.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := w.line(), strings.Fields(names)[i]; got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestProgramKnowsItsWorkerID(t *testing.T) {
+	t.Parallel()
+	file := space(t, 37, 37, "1m")
+	w := wrap(t, []string{"NOTIFY_SOCKET=/nowhere", "SNOWFENCE_WORKER_ID=7"}, `echo $1 $SNOWFENCE_DATACENTER_ID/$SNOWFENCE_WORKER_ID $SNOWFENCE_EPOCH_MS $SNOWFENCE_LAYOUT $NOTIFY_SOCKET; exec sleep 1000`, "--config", file)
+	preset, err := snowfence.PresetByName("twitter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("1/5 1/5 %d %s", preset.Layout.Epoch.UnixMilli(), preset.Layout)
+	if got := w.line(); got != want {
+		t.Errorf("the program says %q, want %q\n%s", got, want, w.stderr.String())
+	}
+	if of := held(t, file); len(of) != 1 || of[0].Worker != 37 || of[0].Version != "lent sh" {
+		t.Errorf("held are %+v", of)
+	}
+}
+
+func TestNoTwoProgramsHaveOneWorkerID(t *testing.T) {
+	t.Parallel()
+	file := space(t, 0, 1, "1m")
+	first, second := wrap(t, nil, "echo $1; exec sleep 1000", "--config", file), wrap(t, nil, "echo $1; exec sleep 1000", "--config", file)
+	a, b := first.line(), second.line()
+	third := wrap(t, nil, "echo $1", "--config", file)
+	if a == b || a == "" || b == "" {
+		t.Fatalf("they have %q and %q\n%s\n%s", a, b, first.stderr.String(), second.stderr.String())
+	}
+	if err := first.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	first.exits(143)
+	if c := third.line(); c != a {
+		t.Errorf("the third has %q, and %q is free\n%s", c, a, third.stderr.String())
+	}
+	third.exits(0)
+}
+
+func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
+	t.Parallel()
+	file := space(t, 0, 7, "30s")
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), nil, "--config", file)
+	d.WaitReady()
+	w := wrap(t, nil, clockScript, "--daemon", d.URL, "-g", "orders")
+	w.line()
+	d.Kill()
+	last, others := w.stamps()
+	w.exits(137)
+	var until time.Time
+	for _, r := range registers(t, file) {
+		if r.Version == "lent sh" {
+			until = r.Until.Time
+		}
+	}
+	if !last.Before(until) || len(others) != 1 || others[0] != "asked" {
+		t.Errorf("the program lived at %s, with a bound of %s, and said %q\n%s", last, until, others, w.stderr.String())
+	}
+}
+
+func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
+	t.Parallel()
+	w := wrap(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
+	w.line()
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.line(); got != "" { // its end of the pipe is closed
+		t.Errorf("it says %q", got)
+	}
+}
+
+func TestWorkerIDIsTheProgramsUntilNoProcessOfItIsLeft(t *testing.T) {
+	t.Parallel()
+	file := space(t, 0, 7, "1m")
+	w := wrap(t, nil, `setsid sh -c 'echo $$; exec sleep 1000' & exit 3`, "--config", file)
+	pid, err := strconv.Atoi(w.line())
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, func(context.Context) error { // it is the wrapper's child once the shell has ended
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err == nil && !strings.Contains(string(status), fmt.Sprintf("PPid:\t%d\n", w.cmd.Process.Pid)) {
+			err = errors.New("it is not the wrapper's child")
+		}
+		return err
+	})
+	if of := held(t, file); len(of) != 1 {
+		t.Errorf("held are %+v", of)
+	}
+	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil { // to the process that is left
+		t.Fatal(err)
+	}
+	w.exits(3)
+	if of := held(t, file); len(of) != 0 {
+		t.Errorf("held are %+v", of)
+	}
+}
+
+func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
+	t.Parallel()
+	file, offset := space(t, 5, 5, "1m"), filepath.Join(t.TempDir(), "offset")
+	set := func(d string) {
+		t.Helper()
+		if err := os.WriteFile(offset, []byte(d), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environ := []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}
+	set("4s")
+	wrap(t, environ, "exit 0", "--config", file).exits(0)
+	set("0s")
+	w := wrap(t, environ, clockScript, "--config", file)
+	started, err := strconv.ParseInt(w.line(), 10, 64)
+	if of := held(t, file); err != nil || len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time) {
+		t.Errorf("started at %s: %+v, %v", time.Unix(0, started), of, err)
+	}
+	set("-1h")
+	w.stamps()
+	w.exits(137)
+}
+
+// TestStoppedWrapperLosesThePromise is the limit that the documents name: the program goes on past its bound.
+func TestStoppedWrapperLosesThePromise(t *testing.T) {
+	t.Parallel()
+	file := space(t, 5, 5, "4s")
+	first := wrap(t, nil, clockScript, "--config", file, "--window", "4s")
+	first.line()
+	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	second := wrap(t, nil, "date +%s%N", "--config", file, "--window", "1m")
+	began, err := strconv.ParseInt(second.line(), 10, 64)
+	if err != nil {
+		t.Fatalf("%v: %s", err, second.stderr.String())
+	}
+	for { // until the first has written after the second
+		n, err := strconv.ParseInt(first.line(), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > began {
+			break
+		}
+	}
+	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	first.stamps()
+	first.exits(137)
+}
+
+// TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound plays the service manager's part.
+func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
+	t.Parallel()
+	const watchdog = 9 * time.Second
+	file, socket := space(t, 5, 5, "1m"), filepath.Join(t.TempDir(), "notify")
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = manager.Close() })
+	w := wrap(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
+	// next is what the manager is told within the watchdog's time, and else nothing.
+	next := func(limit time.Duration) string {
+		t.Helper()
+		if err := manager.SetReadDeadline(time.Now().Add(limit)); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 100)
+		n, err := manager.Read(b)
+		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	if got := next(testkit.Hang); got != "READY=1" {
+		t.Fatalf("the manager is told %q: %s", got, w.stderr.String())
+	}
+	if got := next(testkit.Hang); got != "WATCHDOG=1" {
+		t.Fatalf("the manager is told %q: %s", got, w.stderr.String())
+	}
+	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for next(watchdog) != "" {
+	}
+	if err := w.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	last, _ := w.stamps()
+	if of := registers(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) {
+		t.Errorf("the program lived at %s: %+v", last, of)
+	}
+}

@@ -1,0 +1,128 @@
+package wrap
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tree sends a signal to the program and to all processes below this one, also to those that are forked meanwhile.
+func (w *wrapper) tree(s syscall.Signal) {
+	var done []int
+	for {
+		rest := slices.DeleteFunc(append(descendants(), w.pid), func(pid int) bool { return pid == 0 || slices.Contains(done, pid) })
+		if len(rest) == 0 {
+			return
+		}
+		for _, pid := range rest {
+			_ = syscall.Kill(pid, s)
+		}
+		done = append(done, rest...)
+	}
+}
+
+// descendants returns the processes below this one. A /proc of another PID namespace would name other processes.
+func descendants() (all []int) {
+	self := os.Getpid()
+	if named, err := os.Readlink("/proc/self"); err != nil || named != strconv.Itoa(self) {
+		return nil
+	}
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
+	children := map[int][]int{}
+	for _, path := range paths {
+		var state string
+		var parent int
+		stat, _ := os.ReadFile(path) // it may have ended
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if _, err := fmt.Sscan(string(stat[bytes.LastIndexByte(stat, ')')+1:]), &state, &parent); err == nil {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	all = slices.Clone(children[self])
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// clockSteps returns a channel that gets a value when the wall clock was set. The timer itself never expires.
+func clockSteps() (steps <-chan struct{}, end func() error, err error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err != nil {
+		return nil, nil, err
+	}
+	timer := os.NewFile(uintptr(fd), "timerfd")
+	never := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil); err != nil {
+		return nil, nil, errors.Join(err, timer.Close())
+	}
+	seen := make(chan struct{}, 1)
+	go func() {
+		for {
+			if _, err := timer.Read(make([]byte, 8)); !errors.Is(err, unix.ECANCELED) {
+				return // closed
+			}
+			select {
+			case seen <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return seen, timer.Close, nil
+}
+
+// service is the service manager, if there is one.
+type service struct {
+	socket   string
+	watchdog time.Duration // how long it waits for a ping; 0 for any time
+}
+
+func serviceOf(environ []string) (s service) {
+	pid := strconv.Itoa(os.Getpid())
+	for _, variable := range environ {
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case "NOTIFY_SOCKET":
+			s.socket = value
+		case "WATCHDOG_USEC":
+			n, _ := strconv.ParseInt(value, 10, 64)
+			s.watchdog = time.Duration(n) * time.Microsecond
+		case "WATCHDOG_PID":
+			pid = value
+		}
+	}
+	if s.socket == "" || pid != strconv.Itoa(os.Getpid()) {
+		s.watchdog = 0 // it watches somebody else
+	}
+	return s
+}
+
+// others returns the environment without the variables of the wrapper.
+func (service) others(environ []string) []string {
+	own := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "SNOWFENCE_WORKER_ID", "SNOWFENCE_DATACENTER_ID", "SNOWFENCE_LAYOUT", "SNOWFENCE_EPOCH_MS"}
+	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(own, name)
+	})
+}
+
+// notify tells the service manager about the program, and does not wait.
+func (s service) notify(state string) {
+	if s.socket == "" {
+		return
+	}
+	if connection, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.socket, Net: "unixgram"}); err == nil {
+		_, _ = connection.Write([]byte(state))
+		_ = connection.Close()
+	}
+}

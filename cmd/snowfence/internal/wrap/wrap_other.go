@@ -1,0 +1,14 @@
+//go:build !linux
+
+package wrap
+
+import (
+	"context"
+
+	"snowfence.example/snowfence"
+)
+
+// Run returns an error: no other system tells a process of all its descendants.
+func Run(context.Context, Config) (int, error) {
+	return 0, snowfence.NewError(snowfence.ClassUsage, "exec needs Linux: other systems do not say whether a process of the program is left")
+}
