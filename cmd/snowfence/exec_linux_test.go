@@ -47,13 +47,13 @@ func space(t *testing.T, first, last int, window string) (file string) {
 	return file
 }
 
-// wrap starts a script under exec. The flags stand before it.
-func wrap(t *testing.T, environ []string, script string, flags ...string) *wrapped {
+// execute starts a script under exec. The flags stand before it.
+func execute(t *testing.T, environ []string, script string, flags ...string) *wrapped {
 	t.Helper()
-	return wrapBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
+	return executeBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
 }
 
-func wrapBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
+func executeBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
 	t.Helper()
 	arguments := append(by, append(append([]string{"exec"}, flags...), "--", "sh", "-c", script, "sh", "{datacenter}/{worker}")...)
 	w := &wrapped{t: t, cmd: exec.CommandContext(t.Context(), arguments[0], arguments[1:]...), ended: make(chan struct{})}
@@ -118,7 +118,7 @@ type register struct {
 	Floor, Until struct{ Time time.Time }
 }
 
-func registers(t *testing.T, file string) (all []register) {
+func listed(t *testing.T, file string) (all []register) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "workers", "list", "--config", file, "-o", "json").Output()
 	if err != nil {
@@ -142,7 +142,7 @@ func registers(t *testing.T, file string) (all []register) {
 // held returns the registers with a holder.
 func held(t *testing.T, file string) []register {
 	t.Helper()
-	return slices.DeleteFunc(registers(t, file), func(r register) bool { return r.State != "held" })
+	return slices.DeleteFunc(listed(t, file), func(r register) bool { return r.State != "held" })
 }
 
 // clockScript prints the time again and again, and once that it was asked to end.
@@ -151,8 +151,8 @@ const clockScript = "trap 'echo asked' TERM; while :; do date +%s%N; done"
 func TestProgramsExitCodeIsExecs(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 7, "1m")
-	for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137} {
-		wrap(t, nil, script, "--config", file).exits(code)
+	for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137, "kill -PIPE $$; exit 0": 141} {
+		execute(t, nil, script, "--config", file).exits(code)
 	}
 	if of := held(t, file); len(of) > 0 {
 		t.Errorf("held by programs that have ended: %+v", of)
@@ -186,7 +186,7 @@ func TestExecWithoutProgramOrNamespaceClaimsNothing(t *testing.T) {
 func TestSignalsReachTheProgramAlone(t *testing.T) {
 	t.Parallel()
 	const names = "TERM INT HUP QUIT USR1 USR2 WINCH CONT TSTP"
-	w := wrap(t, nil, "for s in "+names+"; do trap \"echo $s\" $s; done; echo ready; while :; do sleep 0.02; done", "--config", space(t, 0, 7, "1m"))
+	w := execute(t, nil, "for s in "+names+"; do trap \"echo $s\" $s; done; echo ready; while :; do sleep 0.02; done", "--config", space(t, 0, 7, "1m"))
 	if got := w.line(); got != "ready" {
 		t.Fatalf("%q: %s", got, w.stderr.String())
 	}
@@ -205,7 +205,7 @@ func TestSignalsReachTheProgramAlone(t *testing.T) {
 func TestProgramKnowsItsWorkerID(t *testing.T) {
 	t.Parallel()
 	file := space(t, 37, 37, "1m")
-	w := wrap(t, []string{"NOTIFY_SOCKET=/nowhere", "SNOWFENCE_WORKER_ID=7"}, `echo $1 $SNOWFENCE_DATACENTER_ID/$SNOWFENCE_WORKER_ID $SNOWFENCE_EPOCH_MS $SNOWFENCE_LAYOUT $NOTIFY_SOCKET; exec sleep 1000`, "--config", file)
+	w := execute(t, []string{"NOTIFY_SOCKET=/nowhere", "SNOWFENCE_WORKER_ID=7"}, `echo $1 $SNOWFENCE_DATACENTER_ID/$SNOWFENCE_WORKER_ID $SNOWFENCE_EPOCH_MS $SNOWFENCE_LAYOUT $NOTIFY_SOCKET; exec sleep 1000`, "--config", file)
 	preset, err := snowfence.PresetByName("twitter")
 	if err != nil {
 		t.Fatal(err)
@@ -222,9 +222,9 @@ func TestProgramKnowsItsWorkerID(t *testing.T) {
 func TestNoTwoProgramsHaveOneWorkerID(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 1, "1m")
-	first, second := wrap(t, nil, "echo $1; exec sleep 1000", "--config", file), wrap(t, nil, "echo $1; exec sleep 1000", "--config", file)
+	first, second := execute(t, nil, "echo $1; exec sleep 1000", "--config", file), execute(t, nil, "echo $1; exec sleep 1000", "--config", file)
 	a, b := first.line(), second.line()
-	third := wrap(t, nil, "echo $1", "--config", file)
+	third := execute(t, nil, "echo $1", "--config", file)
 	if a == b || a == "" || b == "" {
 		t.Fatalf("they have %q and %q\n%s\n%s", a, b, first.stderr.String(), second.stderr.String())
 	}
@@ -243,13 +243,13 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	file := space(t, 0, 7, "30s")
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), nil, "--config", file)
 	d.WaitReady()
-	w := wrap(t, nil, clockScript, "--daemon", d.URL, "-g", "orders")
+	w := execute(t, nil, clockScript, "--daemon", d.URL, "-g", "orders")
 	w.line()
 	d.Kill()
 	last, others := w.stamps()
 	w.exits(137)
 	var until time.Time
-	for _, r := range registers(t, file) {
+	for _, r := range listed(t, file) {
 		if r.Version == "lent sh" {
 			until = r.Until.Time
 		}
@@ -261,7 +261,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 
 func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 	t.Parallel()
-	w := wrap(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
+	w := execute(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
 	w.line()
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 func TestWorkerIDIsTheProgramsUntilNoProcessOfItIsLeft(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 7, "1m")
-	w := wrap(t, nil, `setsid sh -c 'echo $$; exec sleep 1000' & exit 3`, "--config", file)
+	w := execute(t, nil, `setsid sh -c 'echo $$; exec sleep 1000' & exit 3`, "--config", file)
 	pid, err := strconv.Atoi(w.line())
 	if err != nil {
 		t.Fatal(err)
@@ -309,9 +309,9 @@ func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
 	}
 	environ := []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}
 	set("4s")
-	wrap(t, environ, "exit 0", "--config", file).exits(0)
+	execute(t, environ, "exit 0", "--config", file).exits(0)
 	set("0s")
-	w := wrap(t, environ, clockScript, "--config", file)
+	w := execute(t, environ, clockScript, "--config", file)
 	started, err := strconv.ParseInt(w.line(), 10, 64)
 	if of := held(t, file); err != nil || len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time) {
 		t.Errorf("started at %s: %+v, %v", time.Unix(0, started), of, err)
@@ -325,12 +325,12 @@ func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
 func TestStoppedWrapperLosesThePromise(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "4s")
-	first := wrap(t, nil, clockScript, "--config", file, "--window", "4s")
+	first := execute(t, nil, clockScript, "--config", file, "--window", "4s")
 	first.line()
 	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	second := wrap(t, nil, "date +%s%N", "--config", file, "--window", "1m")
+	second := execute(t, nil, "date +%s%N", "--config", file, "--window", "1m")
 	began, err := strconv.ParseInt(second.line(), 10, 64)
 	if err != nil {
 		t.Fatalf("%v: %s", err, second.stderr.String())
@@ -361,7 +361,7 @@ func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = manager.Close() })
-	w := wrap(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
+	w := execute(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
 	// next is what the manager is told within the watchdog's time, and else nothing.
 	next := func(limit time.Duration) string {
 		t.Helper()
@@ -390,7 +390,7 @@ func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, _ := w.stamps()
-	if of := registers(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) {
+	if of := listed(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) {
 		t.Errorf("the program lived at %s: %+v", last, of)
 	}
 }

@@ -108,7 +108,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id, 5 clock or
 lease unsafe, 6 written to a lossy store and not certain yet.`,
 		Example: `  snowfence next                              one id, no daemon needed
   snowfence serve                             ids over HTTP
-  snowfence exec -- java -jar app.jar         a program with a worker id of its own
+  snowfence exec -- java -jar app.jar         a program with its own worker id
   snowfence decode 1541815603606036480        what an id says
   snowfence plan --years 69 --workers 1024    which bits to give to what
   snowfence workers list                      who holds which worker id

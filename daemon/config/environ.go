@@ -18,6 +18,15 @@ const (
 	EnvironmentClockOffset = EnvironmentPrefix + "CLOCK_OFFSET_FILE"
 )
 
+// noSettings are the variables that are no settings: those that the program reads, and those that it gives to the program
+// of 'snowfence exec', which may run it again.
+func noSettings() []string {
+	return []string{
+		EnvironmentFile, EnvironmentClockOffset,
+		EnvironmentPrefix + "WORKER_ID", EnvironmentPrefix + "DATACENTER_ID", EnvironmentPrefix + "EPOCH_MS",
+	}
+}
+
 // readEnvironment takes the settings of SNOWFENCE_ variables. One that is no key is
 // only warned of: orchestrators put such variables into every container once there is a
 // service named snowfence, so refusing them would keep the program from starting.
@@ -26,7 +35,7 @@ func (d *draft) readEnvironment() {
 	services, inFile := d.services(), d.named()
 	for _, pair := range d.environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, EnvironmentPrefix) || name == EnvironmentFile || name == EnvironmentClockOffset ||
+		if !strings.HasPrefix(name, EnvironmentPrefix) || slices.Contains(noSettings(), name) ||
 			slices.ContainsFunc(services, func(service string) bool { return ofService(name, service) }) {
 			continue
 		}

@@ -56,21 +56,21 @@ func descendants() (all []int) {
 	return all
 }
 
-// clockSteps returns a channel that gets a value when the wall clock was set. The timer itself never expires.
+// clockSteps returns a channel that gets a value when the wall clock was set. The timer is far away, and a step cancels it.
 func clockSteps() (steps <-chan struct{}, end func() error, err error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil, nil, err
 	}
 	timer := os.NewFile(uintptr(fd), "timerfd")
-	never := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
-	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &never, nil); err != nil {
+	far := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt32}}
+	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &far, nil); err != nil {
 		return nil, nil, errors.Join(err, timer.Close())
 	}
 	seen := make(chan struct{}, 1)
 	go func() {
 		for {
-			if _, err := timer.Read(make([]byte, 8)); !errors.Is(err, unix.ECANCELED) {
+			if _, err := timer.Read(make([]byte, 8)); err != nil && !errors.Is(err, unix.ECANCELED) {
 				return // closed
 			}
 			select {

@@ -74,11 +74,12 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 	defer signal.Stop(children)
 	signal.Notify(signals, w.passed()...)
 	defer signal.Stop(signals)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a program inherits signals that are ignored, and handled ones not
 	switch window := w.held.Answer().Window; {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case w.service.watchdog > 0 && (w.service.watchdog <= window/3 || w.service.watchdog > window/3*2):
-		return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("the service's watchdog of %s must be longer than a third of the window and at most two thirds, %s to %s", w.service.watchdog, window/3, window/3*2))
+		return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("the watchdog of the service is %s, must be above %s and at most %s: a third and two thirds of the window", w.service.watchdog, window/3, window/3*2))
 	}
 	if w.Own != nil {
 		w.Own()

@@ -1,0 +1,116 @@
+//go:build servers
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// onStore is a configuration with one worker id in an engine's store, whose namespace exists.
+func onStore(t *testing.T, url string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "snowfence.yaml")
+	if err := os.WriteFile(file, []byte("store: "+url+"\ngenerators: {default: {workers: 5-5, window: 30s}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "next", "--config", file).CombinedOutput(); err != nil {
+		t.Fatalf("make the namespace: %v\n%s", err, out)
+	}
+	return file
+}
+
+func TestProgramOnALossyStoreStartsWithAConfirmedBound(t *testing.T) {
+	t.Parallel()
+	const loss = 3 * time.Second
+	file := onStore(t, testkit.StartEngine(t, "redis").URL("", loss))
+	w := execute(t, nil, clockScript, "--config", file, "--window", "1m")
+	started, err := strconv.ParseInt(w.line(), 10, 64)
+	if err != nil {
+		t.Fatalf("%v: %s", err, w.stderr.String())
+	}
+	// It was claimed at its floor or later.
+	if of := held(t, file); len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time.Add(loss)) {
+		t.Errorf("started at %s: %+v", time.Unix(0, started), of)
+	}
+	if err := w.cmd.Process.Signal(syscall.SIGUSR1); err != nil { // the shell does not know it
+		t.Fatal(err)
+	}
+	w.stamps()
+	w.exits(128 + int(syscall.SIGUSR1))
+}
+
+func TestProgramIsDeadBeforeItsBoundIfTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	engine := testkit.StartEngine(t, "etcd")
+	file := onStore(t, engine.URL("", 0))
+	w := execute(t, nil, clockScript, "--config", file, "--window", "30s")
+	w.line()
+	engine.Server.Kill()
+	last, others := w.stamps()
+	w.exits(137)
+	engine.Server.Start()
+	if of := listed(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) || len(others) != 1 {
+		t.Errorf("the program lived at %s, and said %q: %+v\n%s", last, others, of, w.stderr.String())
+	}
+}
+
+// TestWrapperIsProcessOneOfItsContainer makes a PID namespace: where that is not allowed, unshare says so.
+func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
+	t.Parallel()
+	file := space(t, 5, 5, "1m")
+	const script = `trap 'echo asked; exit 9' TERM; (setsid sh -c 'trap "echo orphan; exit" TERM; echo ready; while :; do sleep 0.02; done' &)
+		echo "$PPID"; kill -TERM 1; while :; do sleep 0.02; done`
+	by := []string{"unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", testkit.Build(t, programPath, "faultclock")}
+	w := executeBy(t, by, nil, script, "--config", file)
+	said := []string{w.line(), w.line(), w.line()}
+	for _, want := range []string{"1", "asked", "ready"} {
+		if !strings.Contains(strings.Join(said, " ")+" ", want+" ") {
+			t.Fatalf("said %q, not %s: %s", said, want, w.stderr.String())
+		}
+	}
+	if of := held(t, file); len(of) != 1 {
+		t.Errorf("an orphan lives, and held are %+v", of)
+	}
+	children, err := os.ReadFile("/proc/" + strconv.Itoa(w.cmd.Process.Pid) + "/task/" + strconv.Itoa(w.cmd.Process.Pid) + "/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(first, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.line(); got != "orphan" {
+		t.Errorf("said %q, want orphan", got)
+	}
+	w.exits(9)
+	if of := held(t, file); len(of) != 0 {
+		t.Errorf("nothing lives, and held are %+v", of)
+	}
+}
+
+func TestJavaProgramReadsItsWorkerID(t *testing.T) {
+	t.Parallel()
+	source := filepath.Join(t.TempDir(), "App.java")
+	const program = `class App { public static void main(String[] a) {
+		System.out.println(System.getenv("SNOWFENCE_WORKER_ID") + " " + System.getenv("SNOWFENCE_DATACENTER_ID") + " " + a[0]); System.exit(4); } }`
+	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := execute(t, nil, `exec java `+source+` "$1"`, "--config", space(t, 37, 37, "1m"))
+	if got := w.line(); got != "5 1 1/5" {
+		t.Errorf("the program says %q: %s", got, w.stderr.String())
+	}
+	w.exits(4)
+}

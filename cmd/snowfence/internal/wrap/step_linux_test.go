@@ -1,0 +1,122 @@
+package wrap
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/builtin"
+	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store/memstore"
+)
+
+// judging is a clock that looks whether the program is stopped while it is judged, and may be set back.
+type judging struct {
+	snowfence.Clock
+	pid     atomic.Int64 // of the program; 0 while nobody looks
+	back    atomic.Int64
+	stopped chan struct{}
+}
+
+// After never expires: the wrapper looks at the clock when it has stepped, and not now and then.
+func (*judging) After(time.Duration) (<-chan time.Time, func() bool) {
+	return nil, func() bool { return true }
+}
+
+func (c *judging) Wall() time.Time {
+	if pid := c.pid.Load(); pid > 0 {
+		for end := c.Monotonic() + testkit.Hang; c.Monotonic() < end && !isStopped(pid); {
+			expired, _ := c.Clock.After(time.Millisecond)
+			<-expired
+		}
+		if isStopped(pid) && c.pid.CompareAndSwap(pid, 0) {
+			c.stopped <- struct{}{}
+		}
+	}
+	return c.Clock.Wall().Add(-time.Duration(c.back.Load()))
+}
+
+func isStopped(pid int64) bool {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return strings.Contains(string(stat), ") T ")
+}
+
+func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
+	s, err := memstore.Open(t.Context(), memstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := fence.Open(t.Context(), fence.Config{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := roster.Open(t.Context(), roster.Config{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := &judging{Clock: snowfence.SystemClock(), stopped: make(chan struct{}, 1)}
+	lender, err := builtin.Lend(t.Context(), config.Generator{Namespace: r.Name(), Window: time.Hour}, s, clock, r.Record(), r.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	read, err := os.OpenFile(pipe, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = read.Close() }()
+	c := Config{
+		Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Environ: os.Environ(),
+		Arguments: []string{"sh", "-c", `exec > "$0"; echo $$; while :; do echo runs; sleep 0.01; done`, pipe},
+	}
+	l, err := c.claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, steps, ended := &wrapper{lease: l, path: "/bin/sh"}, make(chan struct{}), make(chan error)
+	go func() { ended <- w.run(t.Context(), steps) }()
+	lines, pid := bufio.NewScanner(read), int64(0)
+	lines.Scan()
+	if _, err := fmt.Sscan(lines.Text(), &pid); err != nil {
+		t.Fatal(err)
+	}
+	clock.pid.Store(pid)
+	steps <- struct{}{}
+	<-clock.stopped
+	testkit.Eventually(t, func(context.Context) error {
+		if isStopped(pid) {
+			return errors.New("the program does not go on")
+		}
+		return nil
+	})
+	clock.back.Store(int64(time.Hour))
+	steps <- struct{}{}
+	if err := <-ended; err != nil || w.code != 137 {
+		t.Errorf("%v, with exit code %d, want 137: the clock is below the floor", err, w.code)
+	}
+	if err := w.leave(); err != nil {
+		t.Error(err)
+	}
+	if of, err := r.Worker(t.Context(), w.held.Answer().Lease.Worker); err != nil || of.Register.Holder == "" {
+		t.Errorf("%+v, %v: must rest, since the clock has stepped", of, err)
+	}
+}
