@@ -38,12 +38,13 @@ daemon. Exec makes no namespace: the first daemon or 'snowfence next' does.
 Signals are passed on, and the exit code is the program's, or 128 and a signal's
 number. If the claim can't be extended, the program gets SIGTERM with a third of
 the window left, and SIGKILL 10 s before the end (a sixth of a window below 1m).
-Exit code 0 is 5 then. The worker id is free again when no process of it is left.
+Exit code 0 is 5 then. The worker id is free when no process of it is left.
 
 No other program of exec has the worker id meanwhile, as long as the clock does
 not step, no id is ahead of the clock, and exec itself is not stopped. Under
-systemd, Type=notify, WatchdogSec= between a third and two thirds of the window
-and WatchdogSignal=SIGKILL end a program whose exec is stopped. Linux only.`,
+systemd, Type=notify, KillMode=mixed, WatchdogSignal=SIGKILL and WatchdogSec=
+between a third and two thirds of the window end a program whose exec is
+stopped. Linux only.`,
 		Example: `  snowfence exec -g orders -- java -jar app.jar
   snowfence exec --store etcd://db1:2379 -- ./server --machine-id={worker}
   snowfence exec --daemon http://ids:7600 --token-file token -- node app.js`,

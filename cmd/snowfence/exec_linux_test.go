@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -241,21 +243,45 @@ func TestNoTwoProgramsHaveOneWorkerID(t *testing.T) {
 func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 7, "30s")
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), nil, "--config", file)
+	secret, grants := filepath.Join(t.TempDir(), "token"), filepath.Join(t.TempDir(), "grants")
+	text, grant, err := token.New(rand.Reader, "billing", nil, 0, 1)
+	if err := errors.Join(err, os.WriteFile(secret, []byte(text+"\n"), 0o600), os.WriteFile(grants, []byte(grant.String()+"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), []string{"SNOWFENCE_TOKEN_FILE=" + grants}, "--config", file, "--thrift", "")
 	d.WaitReady()
-	w := execute(t, nil, clockScript, "--daemon", d.URL, "-g", "orders")
+	execute(t, nil, "echo ran", "--daemon", d.URL, "-g", "orders").exits(exitFailure)
+	w := execute(t, nil, clockScript, "--daemon", d.URL, "-g", "orders", "--token-file", secret)
 	w.line()
 	d.Kill()
 	last, others := w.stamps()
 	w.exits(137)
 	var until time.Time
 	for _, r := range listed(t, file) {
-		if r.Version == "lent sh" {
+		if r.Version == "lent sh (token billing)" {
 			until = r.Until.Time
 		}
 	}
 	if !last.Before(until) || len(others) != 1 || others[0] != "asked" {
 		t.Errorf("the program lived at %s, with a bound of %s, and said %q\n%s", last, until, others, w.stderr.String())
+	}
+}
+
+func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
+	t.Parallel()
+	file := space(t, 5, 5, "1m")
+	w := execute(t, nil, "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done", "--config", file, "--window", "12s")
+	w.line()
+	release := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "workers", "release", "5", "--yes", "--config", file)
+	if out, err := release.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := w.line(); got != "asked" {
+		t.Errorf("said %q, want asked", got)
+	}
+	w.exits(exitUnsafe)
+	if !strings.Contains(w.stderr.String(), "the lease is gone") {
+		t.Errorf("said %s", w.stderr.String())
 	}
 }
 

@@ -103,14 +103,14 @@ func read(body []byte, err error) (kind.Lent, error) {
 		Layout             snowfence.Layout
 		Worker, Datacenter int64
 		Floor, Until       snowfence.Tick `json:",string"`
-		Window             time.Duration  `json:"window_ms"`
-		Loss               time.Duration  `json:"loss_ms"`
+		Window             int64          `json:"window_ms"`
+		Loss               int64          `json:"loss_ms"`
 	}
 	if err := json.Unmarshal(body, &told); err != nil || told.Lease == "" || told.Window == 0 {
 		return kind.Lent{}, errors.Join(fmt.Errorf("%w: the daemon's answer is no lease", lend.ErrUnavailable), err)
 	}
 	return kind.Lent{
 		Lease: told.Lease, Mark: told.Mark, Check: told.Check, Layout: told.Layout, Worker: told.Worker, Datacenter: told.Datacenter,
-		Floor: told.Floor, Until: told.Until, Window: told.Window * time.Millisecond, Loss: told.Loss * time.Millisecond,
+		Floor: told.Floor, Until: told.Until, Window: time.Duration(told.Window) * time.Millisecond, Loss: time.Duration(told.Loss) * time.Millisecond,
 	}, nil
 }

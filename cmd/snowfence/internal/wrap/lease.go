@@ -38,9 +38,6 @@ type Config struct {
 	Note      func(format string, args ...any)
 }
 
-// firstPause is the pause before the second try of an extension.
-const firstPause = 250 * time.Millisecond
-
 // moment is one time by both clocks.
 type moment struct {
 	wall time.Time
@@ -125,7 +122,8 @@ func (l *lease) extend(ctx context.Context, answered chan<- reply) error {
 	l.held.Ask(l.sent.mono)
 	f, patience := l.request(), l.patience()
 	go func() {
-		for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
+		const first = 250 * time.Millisecond
+		for pause := first; ctx.Err() == nil; pause = min(2*pause, 5*time.Second) {
 			f.Now = l.form().Now
 			try, cancel := context.WithTimeout(ctx, patience)
 			lent, err := l.Lender.Extend(try, f)
@@ -134,7 +132,7 @@ func (l *lease) extend(ctx context.Context, answered chan<- reply) error {
 				answered <- reply{lent, l.Clock.Monotonic(), err}
 				return
 			}
-			if pause == firstPause && ctx.Err() == nil {
+			if pause == first && ctx.Err() == nil {
 				l.Note("the worker id is not extended yet, and tried again: %v", err)
 			}
 			l.wait(ctx, pause)
@@ -169,8 +167,7 @@ func (l *lease) early() bool {
 	return l.held.Answer().Layout.TickAt(l.Clock.Wall()) < l.held.Answer().Floor
 }
 
-// giveBack gives the worker id back with the lowest tick that was never stamped. A worker id without such a tick within
-// its bounds rests.
+// giveBack gives the worker id back with the lowest tick that was never stamped.
 func (l *lease) giveBack(next snowfence.Tick) error {
 	f := l.request()
 	if l.held.Asking() {

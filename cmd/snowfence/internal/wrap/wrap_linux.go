@@ -72,9 +72,15 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 	signals, children, answers := make(chan os.Signal, 16), make(chan os.Signal, 1), make(chan reply, 1)
 	signal.Notify(children, syscall.SIGCHLD)
 	defer signal.Stop(children)
-	signal.Notify(signals, w.passed()...)
+	for _, s := range []os.Signal{
+		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
+	} {
+		if !signal.Ignored(s) { // by nohup
+			signal.Notify(signals, s)
+		}
+	}
 	defer signal.Stop(signals)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a program inherits signals that are ignored, and handled ones not
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // the program would inherit that this process ignores it
 	switch window := w.held.Answer().Window; {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -134,7 +140,7 @@ func (w *wrapper) start() (err error) {
 	environ := append(w.service.others(w.Environ),
 		"SNOWFENCE_WORKER_ID="+worker, "SNOWFENCE_DATACENTER_ID="+datacenter,
 		"SNOWFENCE_LAYOUT="+a.Layout.String(), "SNOWFENCE_EPOCH_MS="+strconv.FormatInt(a.Layout.Epoch.UnixMilli(), 10))
-	w.pid, err = syscall.ForkExec(w.path, arguments, &syscall.ProcAttr{
+	w.pid, err = syscall.ForkExec(w.path, arguments, &syscall.ProcAttr{ //nolint:gosec // the user names the program
 		Env: environ, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: !w.Terminal},
 	})
 	if err != nil {
@@ -143,18 +149,6 @@ func (w *wrapper) start() (err error) {
 	w.started = true
 	w.service.notify("READY=1")
 	return nil
-}
-
-// passed are the signals that the program gets, but for those that were ignored when the wrapper was started.
-func (w *wrapper) passed() (all []os.Signal) {
-	for _, s := range []syscall.Signal{
-		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
-	} {
-		if !signal.Ignored(s) {
-			all = append(all, s)
-		}
-	}
-	return all
 }
 
 // pass passes a signal on: to the program, or after its end to the processes that it left. A terminal has sent those of its
@@ -174,7 +168,7 @@ func (w *wrapper) pass(s syscall.Signal) {
 
 // reap takes the exit codes of the processes that have ended.
 func (w *wrapper) reap() {
-	for {
+	for ended := false; ; {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		switch {
@@ -183,13 +177,15 @@ func (w *wrapper) reap() {
 			w.deserted = w.started
 			return
 		case pid == 0:
+			if ended {
+				w.Note("the program has ended, and processes of it go on: its worker id is free when they have ended")
+			}
 			return
 		case pid == w.pid:
-			w.pid, w.code = 0, status.ExitStatus()
+			ended, w.pid, w.code = true, 0, status.ExitStatus()
 			if status.Signaled() {
 				w.code = 128 + int(status.Signal())
 			}
-			w.Note("the program has ended with %d; its worker id is free when no process of it is left", w.code)
 		}
 	}
 }
@@ -238,17 +234,23 @@ func (w *wrapper) judge() {
 	}
 }
 
-// leave gives the worker id back if no process is left that may have seen a later clock.
+// leave gives the worker id back, with the lowest tick that was never stamped. It rests if that is unknown or beyond the bound.
 func (w *wrapper) leave() error {
 	a := w.held.Answer()
-	next := a.Floor
+	next, err := a.Floor, w.gone
 	if w.started {
 		next = max(a.Floor, a.Layout.TickAt(w.Clock.Wall().Add(w.Ahead))+1)
 	}
-	if w.stepped || w.gone != nil || next > a.Lease.Until {
-		w.Note("worker id %d rests until %s", a.Lease.Worker, a.Layout.TimeOf(a.Lease.Until).UTC())
-	} else if err := w.giveBack(next); err != nil {
-		w.Note("worker id %d rests until %s: %v", a.Lease.Worker, a.Layout.TimeOf(a.Lease.Until).UTC(), err)
+	switch {
+	case w.stepped:
+		err = errors.New("the clock has stepped")
+	case err == nil && next > a.Lease.Until:
+		err = errors.New("the bound has passed")
+	case err == nil:
+		err = w.giveBack(next)
+	}
+	if err != nil {
+		w.Note("worker id %d is not given back, and rests until %s: %v", a.Lease.Worker, a.Layout.TimeOf(a.Lease.Until).UTC(), err)
 	}
 	if w.started && w.code == 0 && (w.asked > 0 || w.killing) {
 		return ErrEnded
