@@ -49,13 +49,13 @@ func space(t *testing.T, first, last int, window string) (file string) {
 	return file
 }
 
-// execute starts a script under exec. The flags stand before it.
-func execute(t *testing.T, environ []string, script string, flags ...string) *wrapped {
+// launch starts a script under exec. The flags stand before it.
+func launch(t *testing.T, environ []string, script string, flags ...string) *wrapped {
 	t.Helper()
-	return executeBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
+	return launchBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
 }
 
-func executeBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
+func launchBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
 	t.Helper()
 	arguments := append(by, append(append([]string{"exec"}, flags...), "--", "sh", "-c", script, "sh", "{datacenter}/{worker}")...)
 	w := &wrapped{t: t, cmd: exec.CommandContext(t.Context(), arguments[0], arguments[1:]...), ended: make(chan struct{})}
@@ -154,7 +154,7 @@ func TestProgramsExitCodeIsExecs(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 7, "1m")
 	for script, code := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137, "kill -PIPE $$; exit 0": 141} {
-		execute(t, nil, script, "--config", file).exits(code)
+		launch(t, nil, script, "--config", file).exits(code)
 	}
 	if of := held(t, file); len(of) > 0 {
 		t.Errorf("held by programs that have ended: %+v", of)
@@ -188,7 +188,7 @@ func TestExecWithoutProgramOrNamespaceClaimsNothing(t *testing.T) {
 func TestSignalsReachTheProgramAlone(t *testing.T) {
 	t.Parallel()
 	const names = "TERM INT HUP QUIT USR1 USR2 WINCH CONT TSTP"
-	w := execute(t, nil, "for s in "+names+"; do trap \"echo $s\" $s; done; echo ready; while :; do sleep 0.02; done", "--config", space(t, 0, 7, "1m"))
+	w := launch(t, nil, "for s in "+names+"; do trap \"echo $s\" $s; done; echo ready; while :; do sleep 0.02; done", "--config", space(t, 0, 7, "1m"))
 	if got := w.line(); got != "ready" {
 		t.Fatalf("%q: %s", got, w.stderr.String())
 	}
@@ -207,7 +207,7 @@ func TestSignalsReachTheProgramAlone(t *testing.T) {
 func TestProgramKnowsItsWorkerID(t *testing.T) {
 	t.Parallel()
 	file := space(t, 37, 37, "1m")
-	w := execute(t, []string{"NOTIFY_SOCKET=/nowhere", "SNOWFENCE_WORKER_ID=7"}, `echo $1 $SNOWFENCE_DATACENTER_ID/$SNOWFENCE_WORKER_ID $SNOWFENCE_EPOCH_MS $SNOWFENCE_LAYOUT $NOTIFY_SOCKET; exec sleep 1000`, "--config", file)
+	w := launch(t, []string{"NOTIFY_SOCKET=/nowhere", "SNOWFENCE_WORKER_ID=7"}, `echo $1 $SNOWFENCE_DATACENTER_ID/$SNOWFENCE_WORKER_ID $SNOWFENCE_EPOCH_MS $SNOWFENCE_LAYOUT $NOTIFY_SOCKET; exec sleep 1000`, "--config", file)
 	preset, err := snowfence.PresetByName("twitter")
 	if err != nil {
 		t.Fatal(err)
@@ -224,9 +224,9 @@ func TestProgramKnowsItsWorkerID(t *testing.T) {
 func TestNoTwoProgramsHaveOneWorkerID(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 1, "1m")
-	first, second := execute(t, nil, "echo $1; exec sleep 1000", "--config", file), execute(t, nil, "echo $1; exec sleep 1000", "--config", file)
+	first, second := launch(t, nil, "echo $1; exec sleep 1000", "--config", file), launch(t, nil, "echo $1; exec sleep 1000", "--config", file)
 	a, b := first.line(), second.line()
-	third := execute(t, nil, "echo $1", "--config", file)
+	third := launch(t, nil, "echo $1", "--config", file)
 	if a == b || a == "" || b == "" {
 		t.Fatalf("they have %q and %q\n%s\n%s", a, b, first.stderr.String(), second.stderr.String())
 	}
@@ -250,8 +250,8 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	}
 	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), []string{"SNOWFENCE_TOKEN_FILE=" + grants}, "--config", file, "--thrift", "")
 	d.WaitReady()
-	execute(t, nil, "echo ran", "--daemon", d.URL, "-g", "orders").exits(exitFailure)
-	w := execute(t, nil, clockScript, "--daemon", d.URL, "-g", "orders", "--token-file", secret)
+	launch(t, nil, "echo ran", "--daemon", d.URL, "-g", "orders").exits(exitFailure)
+	w := launch(t, nil, clockScript, "--daemon", d.URL, "-g", "orders", "--token-file", secret)
 	w.line()
 	d.Kill()
 	last, others := w.stamps()
@@ -270,7 +270,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "1m")
-	w := execute(t, nil, "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done", "--config", file, "--window", "12s")
+	w := launch(t, nil, "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done", "--config", file, "--window", "12s")
 	w.line()
 	release := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "workers", "release", "5", "--yes", "--config", file)
 	if out, err := release.CombinedOutput(); err != nil {
@@ -287,7 +287,7 @@ func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
 
 func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 	t.Parallel()
-	w := execute(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
+	w := launch(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
 	w.line()
 	if err := w.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -300,7 +300,7 @@ func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 func TestWorkerIDIsTheProgramsUntilNoProcessOfItIsLeft(t *testing.T) {
 	t.Parallel()
 	file := space(t, 0, 7, "1m")
-	w := execute(t, nil, `setsid sh -c 'echo $$; exec sleep 1000' & exit 3`, "--config", file)
+	w := launch(t, nil, `setsid sh -c 'echo $$; exec sleep 1000' & exit 3`, "--config", file)
 	pid, err := strconv.Atoi(w.line())
 	if err != nil {
 		t.Fatal(err)
@@ -335,9 +335,9 @@ func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
 	}
 	environ := []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}
 	set("4s")
-	execute(t, environ, "exit 0", "--config", file).exits(0)
+	launch(t, environ, "exit 0", "--config", file).exits(0)
 	set("0s")
-	w := execute(t, environ, clockScript, "--config", file)
+	w := launch(t, environ, clockScript, "--config", file)
 	started, err := strconv.ParseInt(w.line(), 10, 64)
 	if of := held(t, file); err != nil || len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time) {
 		t.Errorf("started at %s: %+v, %v", time.Unix(0, started), of, err)
@@ -351,12 +351,12 @@ func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
 func TestStoppedWrapperLosesThePromise(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "4s")
-	first := execute(t, nil, clockScript, "--config", file, "--window", "4s")
+	first := launch(t, nil, clockScript, "--config", file, "--window", "4s")
 	first.line()
 	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	second := execute(t, nil, "date +%s%N", "--config", file, "--window", "1m")
+	second := launch(t, nil, "date +%s%N", "--config", file, "--window", "1m")
 	began, err := strconv.ParseInt(second.line(), 10, 64)
 	if err != nil {
 		t.Fatalf("%v: %s", err, second.stderr.String())
@@ -387,7 +387,7 @@ func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = manager.Close() })
-	w := execute(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
+	w := launch(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
 	// next is what the manager is told within the watchdog's time, and else nothing.
 	next := func(limit time.Duration) string {
 		t.Helper()

@@ -32,7 +32,7 @@ func TestProgramOnALossyStoreStartsWithAConfirmedBound(t *testing.T) {
 	t.Parallel()
 	const loss = 3 * time.Second
 	file := onStore(t, testkit.StartEngine(t, "redis").URL("", loss))
-	w := execute(t, nil, clockScript, "--config", file, "--window", "1m")
+	w := launch(t, nil, clockScript, "--config", file, "--window", "1m")
 	started, err := strconv.ParseInt(w.line(), 10, 64)
 	if err != nil {
 		t.Fatalf("%v: %s", err, w.stderr.String())
@@ -52,7 +52,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	engine := testkit.StartEngine(t, "etcd")
 	file := onStore(t, engine.URL("", 0))
-	w := execute(t, nil, clockScript, "--config", file, "--window", "30s")
+	w := launch(t, nil, clockScript, "--config", file, "--window", "30s")
 	w.line()
 	engine.Server.Kill()
 	last, others := w.stamps()
@@ -70,7 +70,7 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 	const script = `trap 'echo asked; exit 9' TERM; (setsid sh -c 'trap "echo orphan; exit" TERM; echo ready; while :; do sleep 0.02; done' &)
 		echo "$PPID"; kill -TERM 1; while :; do sleep 0.02; done`
 	by := []string{"unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", testkit.Build(t, programPath, "faultclock")}
-	w := executeBy(t, by, nil, script, "--config", file)
+	w := launchBy(t, by, nil, script, "--config", file)
 	said := []string{w.line(), w.line(), w.line()}
 	for _, want := range []string{"1", "asked", "ready"} {
 		if !strings.Contains(strings.Join(said, " ")+" ", want+" ") {
@@ -108,7 +108,7 @@ func TestJavaProgramReadsItsWorkerID(t *testing.T) {
 	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := execute(t, nil, `exec java `+source+` "$1"`, "--config", space(t, 37, 37, "1m"))
+	w := launch(t, nil, `exec java `+source+` "$1"`, "--config", space(t, 37, 37, "1m"))
 	if got := w.line(); got != "5 1 1/5" {
 		t.Errorf("the program says %q: %s", got, w.stderr.String())
 	}
