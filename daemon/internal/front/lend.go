@@ -1,7 +1,6 @@
 package front
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -74,10 +73,9 @@ func LeaseJSON(a kind.Lent) []byte {
 		b = append(strconv.AppendQuote(b, f.Name), ':')
 		if f.Number {
 			b = append(b, f.Text...)
-			continue
+		} else {
+			b = strconv.AppendQuote(b, f.Text) // it is ASCII without control characters
 		}
-		quoted, _ := json.Marshal(f.Text) // a text can be written
-		b = append(b, quoted...)
 	}
 	return append(b, "}\n"...)
 }

@@ -22,7 +22,7 @@ func (c *conn) extend(args [][]byte) {
 
 // giveBack answers LEASE.RELEASE key LEASE lease MARK mark [NEXT tick] [OPEN mark] [HOST host] [PID pid] [PROGRAM program].
 func (c *conn) giveBack(args [][]byte) {
-	c.lease(args, "LEASE MARK NEXT OPEN NOW HOST PID PROGRAM", func(use front.Use, ctx context.Context, f kind.LeaseForm) (kind.Lent, error) { //nolint:revive // as a method expression has them
+	c.lease(args, "LEASE MARK NEXT OPEN NOW HOST PID PROGRAM", func(use front.Use, ctx context.Context, f kind.LeaseForm) (kind.Lent, error) {
 		return kind.Lent{}, use.Release(ctx, f)
 	})
 }
