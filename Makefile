@@ -186,6 +186,11 @@ bench-server: build ## measure the fronts beside redis-server and bare servers; 
 	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0 -only resp,http,thrift,grpc,paced,client
 	@.bin/bench-server -program .bin/snowfence -core 0 -only prefetch
 
+.PHONY: bench-lending
+bench-lending: build ## measure borrowers in Python, JavaScript and Java beside a request for each id
+	@tools/need.sh python3=python3 node=nodejs javac=default-jdk-headless
+	@cd bench && GOWORK=off $(GO) run ./lending
+
 .PHONY: scale
 scale: ## model a crowd of processes on one pool of worker ids; takes some minutes
 	@cd bench && GOWORK=off $(GO) run ./scale

@@ -1,0 +1,229 @@
+// Command lending tells how many ids a second one process makes in several languages: with a borrowed worker id, by a
+// request for each id, and by a request for a hundred; and in Go by package fence.
+//
+//	make bench-lending
+//
+// Each figure is the median of interleaved rounds, with the daemon on the same machine. The goal is that next with a borrowed
+// worker id gives twenty times as many as an INCR each.
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/store/filestore"
+)
+
+// leastGain is the goal: how many times the rate of INCR a borrower has.
+const leastGain = 20
+
+func main() {
+	program := flag.String("program", "../.bin/snowfence", "the program whose daemon lends")
+	rounds := flag.Int("rounds", 3, "interleaved rounds, of which the median counts")
+	each := flag.Duration("each", 2*time.Second, "time of one measurement")
+	flag.Parse()
+	missed, err := run(context.Background(), *program, *rounds, *each)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lending:", err)
+		os.Exit(1)
+	}
+	if len(missed) > 0 {
+		fmt.Fprintln(os.Stderr, "missed:", strings.Join(missed, ", "))
+		os.Exit(1)
+	}
+}
+
+// ways are how a process gets its ids, in the order of the table.
+func ways() []string { return []string{"lent", "filled", "incr", "hundred"} }
+
+// contender measures one language.
+type contender struct {
+	name string
+	rate func(ctx context.Context, way string, each time.Duration) (float64, error)
+}
+
+func run(ctx context.Context, program string, rounds int, each time.Duration) (missed []string, err error) {
+	folder, err := os.MkdirTemp("", "snowfence-bench-lending-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	d, err := start(ctx, program, folder)
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	all, err := contenders(ctx, folder, d)
+	if err != nil {
+		return nil, err
+	}
+	rates := map[string][]float64{}
+	for range rounds {
+		for _, c := range all {
+			for _, way := range ways() {
+				rate, err := c.rate(ctx, way, each)
+				if err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", c.name, way, err)
+				}
+				rates[c.name+way] = append(rates[c.name+way], rate)
+			}
+		}
+	}
+	fmt.Printf("ids a second of one process, median of %d rounds of %s\n\n", rounds, each)
+	fmt.Printf("%-12s %14s %14s %14s %14s %10s\n", "", "next", "fill of 100", "INCR each", "COUNT 100", "next/INCR")
+	for _, c := range all {
+		fmt.Printf("%-12s", c.name)
+		for _, way := range ways() {
+			fmt.Printf(" %14.0f", median(rates[c.name+way]))
+		}
+		gain := median(rates[c.name+"lent"]) / median(rates[c.name+"incr"])
+		fmt.Printf(" %10.1f\n", gain)
+		if gain < leastGain {
+			missed = append(missed, fmt.Sprintf("%s %.1f of %d", c.name, gain, leastGain))
+		}
+	}
+	return missed, nil
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// contenders are the languages. Java is compiled first.
+func contenders(ctx context.Context, folder string, d *daemon) ([]contender, error) {
+	const clients = "../clients/"
+	java := exec.CommandContext(ctx, "javac", "-d", folder, clients+"java/Snowfence.java", "lending/Rates.java")
+	if out, err := java.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, out)
+	}
+	script := func(name string, environ []string, command ...string) contender {
+		return contender{name, func(ctx context.Context, way string, each time.Duration) (float64, error) {
+			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.http, d.port())...)
+			c.Env, c.Stderr = append(os.Environ(), environ...), os.Stderr
+			out, err := c.Output()
+			if err != nil {
+				return 0, err
+			}
+			return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		}}
+	}
+	client, err := filepath.Abs(clients + "javascript/snowfence.mjs")
+	return []contender{
+		script("Python", []string{"PYTHONPATH=" + clients + "python", "PYTHONDONTWRITEBYTECODE=1"}, "/usr/bin/python3", "lending/rates.py"),
+		script("JavaScript", nil, "node", "lending/rates.mjs", client),
+		script("Java", nil, "java", "-cp", folder, "Rates"),
+		{"Go (fence)", func(ctx context.Context, way string, each time.Duration) (float64, error) {
+			return native(ctx, filepath.Join(folder, "store"), d.resp, way, each)
+		}},
+	}, err
+}
+
+// native is the rate of this program: with a worker id of its own on the daemon's store, or by requests.
+func native(ctx context.Context, store, address, way string, each time.Duration) (rate float64, err error) {
+	s, err := filestore.Open(ctx, filestore.Config{Dir: store})
+	if err != nil {
+		return 0, err
+	}
+	h, err := fence.Open(ctx, fence.Config{Store: s})
+	if err != nil {
+		return 0, errors.Join(err, s.Close())
+	}
+	defer func() { err = errors.Join(err, h.Close(ctx), s.Close()) }()
+	var dialer net.Dialer
+	link, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, link.Close()) }()
+	lines := bufio.NewReaderSize(link, 1<<16)
+	asking := func(command string, replies int) func() error {
+		return func() error {
+			_, err := link.Write([]byte(command))
+			for range replies {
+				if err == nil {
+					_, err = lines.ReadSlice('\n')
+				}
+			}
+			return err
+		}
+	}
+	batch := make([]snowfence.ID, 100)
+	ask, ids := map[string]func() error{
+		"lent":    func() error { _, err := h.Next(ctx); return err },
+		"filled":  func() error { return h.Fill(ctx, batch) },
+		"incr":    asking("INCR default\r\n", 1),
+		"hundred": asking("ID.NEXT default COUNT 100\r\n", 201),
+	}[way], 1
+	if way == "filled" || way == "hundred" {
+		ids = len(batch)
+	}
+	n, begun := 0, time.Now()
+	for time.Since(begun) < each {
+		for range 100 {
+			if err := ask(); err != nil {
+				return 0, err
+			}
+		}
+		n += 100 * ids
+	}
+	return float64(n) / time.Since(begun).Seconds(), nil
+}
+
+// daemon is one that lends.
+type daemon struct {
+	command    *exec.Cmd
+	http, resp string // the URL of the one front, and the address of the other
+}
+
+// start starts a daemon with a store in the folder, and waits until it is ready.
+func start(ctx context.Context, program, folder string) (*daemon, error) {
+	const any = "127.0.0.1:0"
+	d := &daemon{command: exec.CommandContext(ctx, program, "serve", "--data", folder, "--http", any, "--resp", any, "--grpc", "", "--thrift", "")}
+	out, err := d.command.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.command.Start(); err != nil {
+		return nil, err
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		_, url, _ := strings.Cut(lines.Text(), "listening on ")
+		if strings.HasPrefix(url, "http://") {
+			d.http = url
+		} else if address, ok := strings.CutPrefix(url, "redis://"); ok {
+			d.resp = address
+		}
+		if strings.HasSuffix(lines.Text(), "snowfence: ready") {
+			go func() {
+				for lines.Scan() { // or the daemon would wait for its reader
+				}
+			}()
+			return d, nil
+		}
+	}
+	return nil, errors.Join(errors.New("the daemon ended before it was ready"), d.command.Wait())
+}
+
+func (d *daemon) port() string {
+	_, port, _ := net.SplitHostPort(d.resp)
+	return port
+}
+
+func (d *daemon) stop() {
+	_ = d.command.Process.Kill()
+	_ = d.command.Wait()
+}
