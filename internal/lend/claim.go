@@ -2,6 +2,7 @@ package lend
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // borrower's. The bound needs no confirmation here, on a lossy store neither: the borrower waits for that itself.
 type Claim struct {
 	terms    Terms
-	secret   [16]byte
+	secret   [16]byte      // of the last register that was to be claimed
 	ahead    time.Duration // of the daemon's clock, before the borrower's
 	state    lease.State
 	begun    bool
@@ -23,9 +24,9 @@ type Claim struct {
 // mostPatience is how long a claim asks a store that does not answer. What its borrower waits for is shorter.
 const mostPatience = 10 * time.Second
 
-// Claim begins a claim. Now is the daemon's wall clock, and the secret is random. A *[stored.ConfigError] is returned for what can't be claimed by, and a *[lease.ClockError] for a clock
-// that is too far off.
-func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time) (*Claim, error) {
+// Claim begins a claim; now is the daemon's wall clock. A *[stored.ConfigError] is returned for what can't be claimed by, and a
+// *[lease.ClockError] for a clock that is too far off.
+func (t Terms) Claim(b Borrower, now time.Time) (*Claim, error) {
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (t Terms) Claim(b Borrower, secret [16]byte, now time.Time) (*Claim, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Claim{terms: t, secret: secret, ahead: now.Sub(b.Now), state: state}, nil
+	return &Claim{terms: t, ahead: now.Sub(b.Now), state: state}, nil
 }
 
 // judge returns a *[lease.ClockError] for a borrower's clock that is too far from this machine's. Where the engine has a
@@ -63,8 +64,10 @@ func (c *Claim) Next(reply lease.Reply, now lease.Moment) Step {
 	case !c.awaiting:
 		event = lease.Woken{}
 	}
-	// The nonce of the claim is the hash of the secret, so the register does not tell it.
-	holder := sha256.Sum256(c.secret[:])
+	// The nonce of a register is the hash of its secret, so the register does not tell it. Each step has another one: a claim
+	// that goes on to another worker id may have left its nonce in the register before.
+	secret := [16]byte(now.Random[:16])
+	holder := sha256.Sum256(secret[:])
 	copy(now.Random[:16], holder[:16])
 	now.Wall = now.Wall.Add(-c.ahead)
 	state, requests := c.state.Step(event, now)
@@ -74,6 +77,9 @@ func (c *Claim) Next(reply lease.Reply, now lease.Moment) Step {
 		switch r := request.(type) {
 		case lease.Call:
 			step.Call, c.awaiting = r, true
+			if written, err := stored.DecodeRegister(r.Value); err == nil && written.Holder == hex.EncodeToString(holder[:16]) {
+				c.secret = secret
+			}
 		case lease.Start:
 			return Step{Done: true}
 		case lease.Report:

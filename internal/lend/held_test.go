@@ -36,6 +36,7 @@ func TestBoundOfALossyStoreIsUsableWhenALaterExtensionConfirmsIt(t *testing.T) {
 			}
 			for _, e := range []struct{ sent, came, until int }{{115020, 115050, 75020}, {test.sent, test.came, 105020}} {
 				h.Ask(at(e.sent))
+				h.Ask(at(e.came - 1)) // another try, whose time does not count
 				if err := h.Extended(lent(e.until, 0), at(e.came)); err != nil {
 					t.Fatal(err)
 				}

@@ -299,6 +299,39 @@ func TestClaimThatNobodyWaitsForIsGivenBack(t *testing.T) {
 	}
 }
 
+// TestClaimLeavesItsNonceInOneRegisterOnly has a claim go on to another worker id after a write whose outcome it has to find out.
+func TestClaimLeavesItsNonceInOneRegisterOnly(t *testing.T) {
+	w := newWorld(t, memstore.New().Client())
+	holders := map[string]bool{}
+	w.Store = taken{w.Store, holders}
+	a := w.claim()
+	if r, _ := w.register(a); len(holders) != 2 || r.Holder != a.Lease.Holder() {
+		t.Errorf("holders %v, the lease's is %s", holders, r.Holder)
+	}
+}
+
+// taken is a store in which the first worker id that is claimed is somebody else's already.
+type taken struct {
+	store.Store
+	holders map[string]bool // of the registers that were to be written
+}
+
+func (s taken) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	r, err := stored.DecodeRegister(value)
+	if err != nil {
+		return "", err
+	}
+	s.holders[r.Holder] = true
+	if len(s.holders) > 1 {
+		return s.Store.Swap(ctx, key, prev, value)
+	}
+	r.Holder = "00112233445566778899aabbccddeeff"
+	if value, err = r.Encode(); err == nil {
+		_, err = s.Store.Swap(ctx, key, prev, value)
+	}
+	return "", errors.Join(store.ErrConflict, err)
+}
+
 // hangsUp is a store whose client leaves when a register was written.
 type hangsUp struct {
 	store.Store

@@ -32,11 +32,7 @@ type Lender struct {
 // It returns a *[stored.ConfigError] for a borrower that can't be right, a *[lease.ClockError] for its clock, an error that
 // wraps [lease.ErrNoWorker] if no worker id is free, and one that wraps [ErrUnavailable] if the store does not do its part.
 func (l *Lender) Claim(ctx context.Context, b Borrower) (Answer, error) {
-	var secret [16]byte
-	if err := l.Random(secret[:]); err != nil {
-		return Answer{}, fmt.Errorf("draw a lease's secret: %w", err)
-	}
-	c, err := l.Terms.Claim(b, secret, l.Clock.Wall())
+	c, err := l.Terms.Claim(b, l.Clock.Wall())
 	if err != nil {
 		return Answer{}, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // TestMutantsAreOfTheSource looks for the text of every mutant in the source. Only "make mutants" plants some of them.
 func TestMutantsAreOfTheSource(t *testing.T) {
-	for _, m := range slices.Concat(table, simulated, counted, files, onDisk, beside, schemas, gapless) {
+	for _, m := range slices.Concat(table, simulated, lent, counted, files, onDisk, beside, schemas, gapless) {
 		source, err := os.ReadFile(filepath.Join(house, filepath.FromSlash(m.file)))
 		if n := bytes.Count(source, []byte(m.old)); err != nil || n != 1 {
 			t.Errorf("%s: %s: the text occurs %d times (%v): %q", m.name, m.file, n, err, m.old)

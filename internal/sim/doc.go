@@ -4,7 +4,8 @@
 //	report := sim.Run(sim.Draw(seed), sim.Config{})
 //
 // It is the real code: packages internal/lease and drive, the generators of package
-// snowfence with calls that wait, package internal/journal, and the reference store.
+// snowfence with calls that wait, package internal/journal, package internal/lend for borrowers
+// and for the daemons that lend to them, and the reference store.
 // What is around them is made up: clocks, machines, disks and the network. All of it runs
 // in one goroutine on virtual time, and a [Plan] decides all of it, so what is found once
 // is found again.
@@ -37,8 +38,12 @@
 //	          that are new; tells each loss of the clock once; keeps no generator that
 //	          was revoked; and is not woken all the time
 //	answer    an answer that did not come is unknown, and says why
+//	lending   a daemon that lends writes registers, and never the namespace's record
 //	broken    no process fails for good without a reason in the plan
 //	harness   the simulation itself is sound
+//
+// A borrower is held to these rules, too: its issuer is the lease. A limit below excuses it as it
+// excuses a generator.
 //
 // Two kinds of faults are limits of what a store can fence: a rollback of the
 // store beyond what it declares, be it to nothing at all, and a copy of a process's
@@ -51,11 +56,13 @@
 //
 // # Where to read
 //
-// A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. What runs it is world.go,
-// on an [Agenda], with machines (node.go, clock.go, disk.go, hand.go), the way to the
-// stores (network.go) and the stores (server.go, forget.go); trouble.go lets the
-// faults strike. On a machine runs an [Allocator]: ours is holder.go, and intake.go and
-// supply.go judge it; caller.go makes the calls for ids. The ids come to ledger.go, and
-// calm.go says what is owed when the faults have ended. In testdata are scenarios, each
-// of which opens with the claim that it proves.
+// A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. What runs it is
+// world.go, on an [Agenda], with machines (node.go, clock.go, disk.go, hand.go), the
+// way to the stores (network.go) and the stores (server.go, forget.go); trouble.go
+// lets the faults strike. On a machine runs an [Allocator]: ours is holder.go, and
+// intake.go and supply.go judge it. Another one is borrower.go, a program without a
+// fence; lending.go takes its questions to the daemons, which live beside our holders.
+// caller.go makes the calls for ids. The ids come to ledger.go, and calm.go says what
+// is owed when the faults have ended. In testdata are scenarios, each of which opens
+// with the claim that it proves.
 package sim

@@ -112,7 +112,7 @@ func (d drawer) borrowers(p *Plan) {
 		}
 	}
 	if d.chance(50) {
-		p.Loss = []time.Duration{p.Window / 5, 3 * p.Window / 10}[d.IntN(2)]
+		p.Loss = time.Duration(6+3*d.IntN(2)) * p.beat()
 		for at := range d.often(p, 20*p.beat()) {
 			alone.add(Fault{At: at, Node: Everywhere, Kind: Failover, For: p.Loss - d.upTo(p.Loss/2)})
 		}

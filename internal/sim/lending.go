@@ -116,10 +116,7 @@ func (n *node) lend(q question, reply func(answer)) {
 	e := errand{daemon: n, ends: n.w.agenda.Now() + 2*q.patience}
 	switch q.verb {
 	case claiming:
-		var secret [16]byte
-		random := n.momentOf(n.lends).Random
-		copy(secret[:], random[:])
-		c, err := terms.Claim(q.Borrower, secret, wall)
+		c, err := terms.Claim(q.Borrower, wall)
 		if err != nil {
 			reply(answer{err: err})
 			return
@@ -171,14 +168,10 @@ func (n *node) giveBack(a lend.Answer, q question) {
 
 // terms are what a daemon on this machine lends by. It keeps nothing else.
 func (n *node) terms() lend.Terms {
-	h, p := n.holder, n.w.plan
-	config, known := h.state.Config(), h.state.View().Namespace
-	loss := p.Loss
-	if config.Worker = nil; !n.server.lossy {
-		loss = 0
-	}
+	config, known := n.holder.state.Config(), n.holder.state.View().Namespace
+	config.Worker = nil // a pinned one is the holder's
 	return lend.Terms{
-		Config: config, Loss: loss, EngineClock: p.EngineClock, MaxBehind: p.MaxRollback,
+		Config: config, Loss: config.Loss, EngineClock: config.EngineClock, MaxBehind: config.MaxRollback,
 		Known: stored.Namespace{Layout: known.Layout, Incarnation: known.Incarnation, Datacenters: known.Datacenters},
 	}
 }

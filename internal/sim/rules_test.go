@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // TestEveryRuleFindsWhatBreaksIt breaks each rule that the package's comment
@@ -71,6 +72,12 @@ func TestEveryRuleFindsWhatBreaksIt(t *testing.T) {
 			return Run(Plain(), Config{bugs: bugs{bend: func(*holder, lease.State, lease.Event, []lease.Request) []lease.Request {
 				return []lease.Request{lease.Report{What: lease.Broken, Err: errors.New("of its own accord")}}
 			}}})
+		},
+		"lending": func() Report {
+			p := Plain()
+			w := newWorld(&p, Config{})
+			(&errand{daemon: w.nodes[0]}).call(lease.Call{Verb: lease.Swap, Key: stored.NamespaceKey(stored.DefaultNamespace)})
+			return w.report()
 		},
 		"harness": func() Report { return Run(Plan{}, Config{}) },
 	}

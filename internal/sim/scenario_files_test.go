@@ -111,6 +111,7 @@ func aboutMutants() []aboutMutant {
 		{"a version is reused after a rollback", "version-is-used-once", "unique"},
 		{"on a lossy store, a bound is used", "lossy-store-bound-is-used-once-confirmed", "unique"},
 		{"on a lossy store, a bound is used", "failover-within-the-loss-costs-no-id", "unique"},
+		{"on a lossy store, a bound is used", "lossy-store-bound-of-a-lease-is-used-once-confirmed", "bounded"},
 		{"on a lossy store, a bound is used", "lossy-store-issues-nothing-before-the-loss", "expect"},
 
 		{"the bound is moved after it was used", "journal-on-a-disk-that-fails", "unique"},

@@ -156,6 +156,8 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"extension-that-a-failover-takes-away-costs-a-term":        "nothing is extended",
 		"drift-for-a-day-costs-nothing":                            "a generator accepts no rollback",
 		"monotonic-clocks-that-run-fast-and-slow-cost-nothing":     "a generator accepts no rollback",
+		"forked-child-of-a-borrower-claims-its-own":                "nothing is extended",
+		"operator-ends-a-lease":                                    "the window is ten times as long",
 		"emptied-store-is-not-founded-anew":                        "a lost term ends the process",
 		"first-extension-after-a-resumption-asks-the-stores-clock": "the store's clock is not asked",
 		"horizon-ends-ids":                                         "nothing is extended",
