@@ -8,8 +8,8 @@ worker id lasts. docs/lending.md of Snowfence has the rules, and the limit: a ru
     ids.close()    # gives the worker id back; the end of the process does it too
 
 Any thread may call these, but no signal handler. The first id claims a worker id, and a forked child claims its own. Close
-them before an image of the process is taken (SnapStart), and open them after the restore. No lease is ever written to a
-disk. Copy this file into your program as it is: Python 3.9 or later, without dependencies.
+them before an image of the process is taken. No lease is ever written to a disk. Copy this file into your program as it is:
+Python 3.9 or later, without dependencies.
 """
 import atexit
 import json
@@ -24,22 +24,16 @@ import uuid
 
 _GONE = ["tag:snowfence.example,2026:problem/lease-gone", "tag:snowfence.example,2026:problem/lease-moved"]
 _http = urllib.request.OpenerDirector()  # it follows no redirections, and asks no proxies
-_http.add_handler(urllib.request.HTTPHandler())
-_http.add_handler(urllib.request.HTTPSHandler())
+for _handler in urllib.request.HTTPHandler, urllib.request.HTTPSHandler:
+    _http.add_handler(_handler())
 
-class SnowfenceError(Exception):
-    """There are no more ids."""
-
-class Unavailable(SnowfenceError):
-    """There is no id now. It goes on by itself: ask again."""
-
-class Gone(SnowfenceError):
-    """The lease is over for good. Another one is claimed."""
+class SnowfenceError(Exception): """There are no more ids."""
+class Unavailable(SnowfenceError): """There is no id now. It goes on by itself: ask again."""
+class Gone(SnowfenceError): """The lease is over for good. Another one is claimed."""
 
 class Held:
     """A lease as its borrower knows it: which slots may be stamped, and when to ask again. It does no I/O.
     Times called sent, came and now are seconds of the monotonic clock."""
-
     def __init__(self, answer, sent, came):
         self.worker, self.floor, self.base = answer["worker"], int(answer["floor"]), int(answer["base"])
         self.unit, self.epoch, self.form = answer["unit_us"], answer["epoch_ms"] * 1000, answer["form"]
@@ -48,6 +42,7 @@ class Held:
         self.sequences, self.max_behind = 1 << answer["sequence_bits"], answer["max_behind_ms"] * 1000
         self.random = lambda bits: int.from_bytes(os.urandom(8), "big") >> (64 - bits)
         self.tick, self.sequence = self.floor, -1  # the last slot that was stamped
+        self.ready, self.fresh = [], 0  # ids that one() has stamped ahead, the last first, until their tick is over
         self.highest, self.left = 0, False  # the highest wall clock; left means that nothing is stamped any more
         self.usable, self.pending, self.loss = 0, 0, 0.0
         self.sent, self.mark = sent, None  # of the last request; the mark until an extension is answered
@@ -78,32 +73,33 @@ class Held:
         self.mark = None
         return True
 
-    def due(self):  # when the next extension is sent
-        return max(self.sent + self.after, self.came + self.loss if self.pending else 0)
+    def due(self): return max(self.sent + self.after, self.came + self.loss if self.pending else 0)  # of the next extension
+    def next_tick(self): return self.tick + 1 if self.sequence >= 0 else self.tick  # the lowest one that was never stamped
 
-    def next_tick(self):  # the lowest tick that was never stamped
-        return self.tick + 1 if self.sequence >= 0 else self.tick
+    def one(self, wall):
+        """Returns an id for the wall clock in microseconds, or None. Most come from those that were stamped for its tick."""
+        if not self.ready or wall >= self.fresh:
+            self.ready = self.stamp(wall, 64 if self.form == "decimal" else 1)[::-1]
+            self.fresh = (self.tick + 1) * self.unit + self.epoch
+        return self.ready.pop() if self.ready else None
 
     def stamp(self, wall, most):
         """Returns up to so many ids of one tick for the wall clock in microseconds; none if there is none now."""
+        self.ready = []  # they are lower than those that follow
         self.highest = max(self.highest, wall)
-        if wall < self.highest - self.max_behind:
-            self.left = True  # the clock has stepped back: another worker id is better than a long wait
+        self.left = self.left or wall < self.highest - self.max_behind  # another worker id is better than a long wait
         tick, sequence = (wall - self.epoch) // self.unit, 0
         if tick <= self.tick:  # a clock that is behind goes on at the last tick
-            tick, sequence = self.tick, self.sequence + 1
-            if sequence >= self.sequences:
-                tick, sequence = tick + 1, 0
+            tick, sequence = self.tick + (self.sequence + 1) // self.sequences, (self.sequence + 1) % self.sequences
         if self.left or tick >= self.usable or tick * self.unit + self.epoch > wall + self.max_behind:
             return []
         end = min(sequence + most, self.sequences)
         self.tick, self.sequence = tick, end - 1
         first = self.base | tick << self.time_shift
-        return [self._id(first | s << self.sequence_shift) for s in range(sequence, end)]
+        ids = [first | s << self.sequence_shift for s in range(sequence, end)]
+        return ids if self.form == "decimal" else [self._text(number) for number in ids]
 
-    def _id(self, number):
-        if self.form == "decimal":
-            return number
+    def _text(self, number):
         if self.random_bits:
             number |= self.random(self.random_bits) << self.random_shift
         if self.form == "uuid":
@@ -112,7 +108,6 @@ class Held:
 
 class Ids:
     """The ids of a generator. The URLs are of daemons on one store: any of them serves."""
-
     def __init__(self, urls, generator, token=None, program=None):
         self._settings = [urls] if isinstance(urls, str) else list(urls), generator, token, program
         self._life = _Life(*self._settings)
@@ -122,6 +117,13 @@ class Ids:
 
     def next(self, wait=1.0):
         """Returns an id. It waits for up to so many seconds, and raises Unavailable then."""
+        life = self._life
+        if life.pid == os.getpid():
+            with life.lock:
+                held = life.held
+                if held and not life.closed and not held.left and (one := held.one(time.time_ns() // 1000)):
+                    if life.pid == os.getpid():
+                        return one
         return self.fill(1, wait)[0]
 
     def fill(self, n, wait=1.0):
@@ -164,7 +166,6 @@ open = Ids  # noqa: A001, it is called as snowfence.open
 
 class _Life:
     """What one process has. The lock is over the lease and its slots. One thread does all exchanges, one at a time."""
-
     def __init__(self, urls, generator, token, program):
         self.urls, self.path = urls, "/v1/generators/%s/leases" % urllib.parse.quote(generator, safe="")
         self.headers = {"Content-Type": "application/json", **({"Authorization": "Bearer " + token} if token else {})}
@@ -175,8 +176,7 @@ class _Life:
         self.held, self.closed = None, ""  # closed says why
         self.at, self.patience, self.problem = 0, 10.0, "the first claim has no answer yet"
 
-    def _ends(self):
-        return bool(self.closed or self.held and self.held.left)
+    def _ends(self): return bool(self.closed or self.held and self.held.left)
 
     def _run(self):
         pause = 0.0

@@ -50,6 +50,8 @@ def play(held, step):
 def talk(generator, milliseconds, *urls):
     ids = snowfence.open(urls, generator, program="talk")
     got = ids.fill(5000, wait=30) + [ids.next() for _ in range(5000)]
+    for _ in range(100):
+        got += [ids.next()] + ids.fill(3)  # what next has stamped ahead is lower
     begun = time.monotonic()
     while time.monotonic() < begun + int(milliseconds) / 1000:
         got.append(ids.next(wait=30))
