@@ -216,6 +216,12 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestChaos' -count=1 -timeout 150m -parallel 1 -v . -chaos.engines '$(ENGINE)' \
 		-chaos.faults $(FAULTS) -chaos.ids $(IDS) -chaos.subjects $(SUBJECTS)
 
+.PHONY: lending
+lending: ## the same with borrowers in other languages: make lending ENGINE=etcd, or file, etcd, postgres and postgres-lossy
+	@tools/need.sh $(NEEDED)
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestBorrower' -count=1 -timeout 90m -v . \
+		-lending.engines '$(or $(ENGINE),file,etcd,postgres,postgres-lossy)' -lending.faults $(FAULTS)
+
 .PHONY: standby
 standby: ## failovers of every kind in strict order: make standby ENGINE=etcd, or file, etcd and postgres
 	@tools/need.sh $(NEEDED)
