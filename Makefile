@@ -15,6 +15,9 @@ FAULTS = 120
 IDS = 15000000
 SUBJECTS = 3
 
+# The engines of "make lending".
+BORROWED = file,etcd,postgres,postgres-lossy
+
 # How many schedules "make sim" simulates, and from which seed on it and "make soak" do.
 SEEDS = 5000
 FROM = 0
@@ -220,7 +223,7 @@ chaos: ## faults of every kind on real engines, for long: make chaos ENGINE=etcd
 lending: ## the same with borrowers in other languages: make lending ENGINE=etcd, or file, etcd, postgres and postgres-lossy
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestBorrower' -count=1 -timeout 90m -v . \
-		-lending.engines '$(or $(ENGINE),file,etcd,postgres,postgres-lossy)' -lending.faults $(FAULTS)
+		-lending.engines '$(or $(ENGINE),$(BORROWED))' -lending.faults $(FAULTS)
 
 .PHONY: standby
 standby: ## failovers of every kind in strict order: make standby ENGINE=etcd, or file, etcd and postgres
