@@ -12,8 +12,8 @@ var lent = append(inSimulation([]mutant{
 	{
 		name: "lend: the guard is whatever version shows the lease's holder",
 		file: exchange,
-		old:  "case reply.Entry.Version == x.lease.Version:\n\t\treturn x.swap(r, x.lease.Version, now)",
-		new:  "case holds && r.Write != x.mark:\n\t\treturn x.swap(r, reply.Entry.Version, now)",
+		old:  "case reply.Entry.Version == x.lease.Version:\n\t\treturn x.swap(r, x.lease.Version)",
+		new:  "case holds && r.Write != x.mark:\n\t\treturn x.swap(r, reply.Entry.Version)",
 	},
 	{
 		name: "lend: the bound of an answer is the one that this try would have written",
