@@ -106,12 +106,14 @@ func median(values []float64) float64 {
 // contenders are the languages. Java is compiled first.
 func contenders(ctx context.Context, folder string, d *daemon) ([]contender, error) {
 	const clients = "../clients/"
+	//nolint:gosec // It runs the programs that its user names.
 	java := exec.CommandContext(ctx, "javac", "-d", folder, clients+"java/Snowfence.java", "lending/Rates.java")
 	if out, err := java.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
 	script := func(name string, environ []string, command ...string) contender {
 		return contender{name, func(ctx context.Context, way string, each time.Duration) (float64, error) {
+			//nolint:gosec // It runs the programs that its user names.
 			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.http, d.port())...)
 			c.Env, c.Stderr = append(os.Environ(), environ...), os.Stderr
 			out, err := c.Output()
@@ -191,8 +193,9 @@ type daemon struct {
 
 // start starts a daemon with a store in the folder, and waits until it is ready.
 func start(ctx context.Context, program, folder string) (*daemon, error) {
-	const any = "127.0.0.1:0"
-	d := &daemon{command: exec.CommandContext(ctx, program, "serve", "--data", folder, "--http", any, "--resp", any, "--grpc", "", "--thrift", "")}
+	const free = "127.0.0.1:0"
+	//nolint:gosec // It runs the programs that its user names.
+	d := &daemon{command: exec.CommandContext(ctx, program, "serve", "--data", folder, "--http", free, "--resp", free, "--grpc", "", "--thrift", "")}
 	out, err := d.command.StderrPipe()
 	if err != nil {
 		return nil, err
