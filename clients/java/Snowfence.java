@@ -64,7 +64,7 @@ public final class Snowfence implements AutoCloseable {
         }
 
         void extend(long now, String newMark) { if (mark.isEmpty()) { sent = now; mark = newMark; } } // later tries change nothing
-        long due() { return Math.max(sent + after, pending > 0 ? came + loss : 0); } // when the next extension is sent
+        long due() { return Math.max(usable > 0 ? sent + after : 0, pending > 0 ? came + loss : 0); } // when the next extension is sent
         long nextTick() { return sequence < 0 ? tick : tick + 1; } // the lowest tick that was never stamped
 
         /** Takes the first answer with the extension's mark, and returns false for every other one. */

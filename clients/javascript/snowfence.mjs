@@ -77,7 +77,7 @@ export class Held {
   }
 
   /** When the next extension is sent. */
-  due() { return Math.max(this.sent + this.after, this.pending ? this.came + this.loss : 0) }
+  due() { return Math.max(this.usable ? this.sent + this.after : 0, this.pending ? this.came + this.loss : 0) }
 
   /** The lowest tick that was never stamped. */
   nextTick() { return this.sequence < 0 ? this.tick : this.tick + 1 }

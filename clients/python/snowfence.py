@@ -73,7 +73,7 @@ class Held:
         self.mark = None
         return True
 
-    def due(self): return max(self.sent + self.after, self.came + self.loss if self.pending else 0)  # of the next extension
+    def due(self): return max(self.usable and self.sent + self.after, self.came + self.loss if self.pending else 0)  # to extend
     def next_tick(self): return self.tick + 1 if self.sequence >= 0 else self.tick  # the lowest one that was never stamped
 
     def one(self, wall):

@@ -68,11 +68,14 @@ func (h *Held) Extended(a Answer, came time.Duration) error {
 }
 
 // Due is when the next extension is sent: a third of the window after the last request, and not before it can confirm
-// the pending bound. Ids never depend on it.
+// the pending bound; as soon as it can, while no bound is usable. Ids never depend on it.
 func (h *Held) Due() time.Duration {
-	due := h.sent + h.answer.Window/3
-	if h.pending > 0 {
-		due = max(due, h.came+h.loss)
+	due, confirms := h.sent+h.answer.Window/3, h.came+h.loss
+	switch {
+	case h.pending > 0 && h.usable == 0:
+		return confirms
+	case h.pending > 0:
+		return max(due, confirms)
 	}
 	return due
 }

@@ -30,7 +30,7 @@ func examples() []playedCase {
 	const loss = 15 * time.Second
 	begin := func(s *script) {
 		s.claim(plain, 37, lossy(loss))
-		s.due(120000)
+		s.due(115020)
 		s.id(20, "")
 		s.extend(115020)
 		s.answered(115050, s.mark, s.answer(75020))
