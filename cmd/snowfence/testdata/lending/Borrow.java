@@ -21,7 +21,7 @@ final class Borrow {
         while (true) {
             try {
                 StringBuilder text = new StringBuilder();
-                for (long id : ids.fill(100)) text.append(id).append('\n');
+                for (long id : ids.fill(100, 1000)) text.append(id).append('\n');
                 out.print(text);
                 out.flush();
                 Thread.sleep(10);
