@@ -26,6 +26,7 @@ var readmeAnswers = map[string]string{
 	"redis-cli -p 7601 ID.NEXT default COUNT 3":                                        "",
 	"curl 127.0.0.1:7600/api/snowflake/get/default":                                    "",
 	"snowfence next -n 10":                                                             "",
+	"snowfence exec -- printenv SNOWFENCE_WORKER_ID":                                   "",
 	"snowfence decode --layout twitter 1541815603606036480":                            "sequence 12",
 	"snowfence plan --years 69 --workers 1024 --rate 4M":                               "69.7",
 	"snowfence bounds -24h now":                                                        "hi ",
