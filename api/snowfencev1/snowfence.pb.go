@@ -888,7 +888,7 @@ func (*ReleaseResponse) Descriptor() ([]byte, []int) {
 	return file_snowfencev1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
-// What a borrower is told. See docs/lending.md.
+// The answer to a claim or an extension. See docs/lending.md.
 type Lease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Lease string                 `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`

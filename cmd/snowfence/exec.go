@@ -82,25 +82,36 @@ stopped. Linux only.`,
 		if url == "" {
 			return p.lending(s, generator, window, run)
 		}
-		for _, flag := range []string{"store", "namespace", "layout", "data", "config", "window"} {
-			if cmd.Flags().Changed(flag) {
-				return usage(cmd, fmt.Errorf("--daemon and --%s exclude each other: the daemon knows it", flag))
-			}
-		}
-		at, err := daemon.ProbeURL(url)
+		d, err := daemonOf(cmd, url, token)
 		if err != nil {
-			return usage(cmd, err)
+			return err
 		}
-		if token != "" {
-			content, err := os.ReadFile(token)
-			if err != nil {
-				return fmt.Errorf("read the token: %w", err)
-			}
-			token = strings.TrimSpace(string(content))
-		}
-		return run(wrap.Daemon{URL: strings.TrimSuffix(at, "/readyz"), Generator: cmp.Or(generator, config.DefaultGenerator), Token: token})
+		d.Generator = cmp.Or(generator, config.DefaultGenerator)
+		return run(d)
 	}
 	return cmd
+}
+
+// daemonOf returns the daemon of a URL, with the token of a file; empty for none.
+func daemonOf(cmd *cobra.Command, url, file string) (wrap.Daemon, error) {
+	for _, flag := range []string{"store", "namespace", "layout", "data", "config", "window"} {
+		if cmd.Flags().Changed(flag) {
+			return wrap.Daemon{}, usage(cmd, fmt.Errorf("--daemon and --%s exclude each other: the daemon knows it", flag))
+		}
+	}
+	at, err := daemon.ProbeURL(url)
+	if err != nil {
+		return wrap.Daemon{}, usage(cmd, err)
+	}
+	d := wrap.Daemon{URL: strings.TrimSuffix(at, "/readyz")}
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return d, fmt.Errorf("read the token: %w", err)
+		}
+		d.Token = strings.TrimSpace(string(content))
+	}
+	return d, nil
 }
 
 // lending opens the store and the namespace of a generator, which must exist, and lends its worker ids for as long as run does.

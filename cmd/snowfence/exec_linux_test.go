@@ -388,7 +388,7 @@ func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = manager.Close() })
 	w := launch(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
-	// next is what the manager is told within the watchdog's time, and else nothing.
+	// next returns the message that comes within the watchdog's time, or an empty text.
 	next := func(limit time.Duration) string {
 		t.Helper()
 		if err := manager.SetReadDeadline(time.Now().Add(limit)); err != nil {
@@ -402,10 +402,10 @@ func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 		return string(b[:n])
 	}
 	if got := next(testkit.Hang); got != "READY=1" {
-		t.Fatalf("the manager is told %q: %s", got, w.stderr.String())
+		t.Fatalf("the message to the manager is %q: %s", got, w.stderr.String())
 	}
 	if got := next(testkit.Hang); got != "WATCHDOG=1" {
-		t.Fatalf("the manager is told %q: %s", got, w.stderr.String())
+		t.Fatalf("the message to the manager is %q: %s", got, w.stderr.String())
 	}
 	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

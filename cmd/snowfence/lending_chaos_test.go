@@ -147,27 +147,15 @@ func borrowing(t *testing.T, language, offset string, urls []string) func(contex
 		"python":   {"python3", "testdata/lending/borrow.py", offset, "no"},
 		"careless": {"python3", "testdata/lending/borrow.py", offset, "yes"},
 		"node":     {"node", "testdata/lending/borrow.mjs", "../../../../clients/javascript/snowfence.mjs", offset},
-		"java":     {"java", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-cp", javaBorrower(t, language), "Borrow", offset},
 	}[language]
+	if language == "java" {
+		program = []string{"java", "-XX:TieredStopAtLevel=1", "-Xmx64m", "-cp", compiled(t, "Borrow"), "Borrow", offset}
+	}
 	return func(ctx context.Context) *exec.Cmd {
 		command := exec.CommandContext(ctx, program[0], append(program[1:], urls...)...)
 		command.Env = append(command.Environ(), "PYTHONPATH="+clients+"python", "PYTHONDONTWRITEBYTECODE=1")
 		return command
 	}
-}
-
-// javaBorrower returns the folder of the compiled program in Java, which is needed for that language alone.
-func javaBorrower(t *testing.T, language string) string {
-	t.Helper()
-	if language != "java" {
-		return ""
-	}
-	classes := t.TempDir()
-	compile := exec.CommandContext(t.Context(), "javac", "-d", classes, "../../clients/java/Snowfence.java", "testdata/lending/Borrow.java")
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return classes
 }
 
 // keep starts a borrower, and again each time it has ended.

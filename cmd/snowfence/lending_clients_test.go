@@ -30,18 +30,25 @@ func borrowers(t *testing.T) map[string]*exec.Cmd {
 	}
 	client := func(parts ...string) string { return path(append([]string{"..", "..", "clients"}, parts...)...) }
 	program := func(name string) string { return path("testdata", "lending", name) }
-	classes := t.TempDir()
-	compile := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-serial", "-Werror", "-d", classes, client("java", "Snowfence.java"), program("Lending.java"))
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	python := exec.CommandContext(t.Context(), "/usr/bin/python3", "-B", program("lending.py"))
 	python.Env = append(os.Environ(), "PYTHONPATH="+client("python"))
 	return map[string]*exec.Cmd{
 		"Python":     python,
 		"JavaScript": exec.CommandContext(t.Context(), "node", program("lending.mjs"), client("javascript", "snowfence.mjs")),
-		"Java":       exec.CommandContext(t.Context(), "java", "-cp", classes, "Lending"),
+		"Java":       exec.CommandContext(t.Context(), "java", "-cp", compiled(t, "Lending"), "Lending"),
 	}
+}
+
+// compiled returns the folder of a compiled program in Java with its client.
+func compiled(t *testing.T, program string) string {
+	t.Helper()
+	classes := t.TempDir()
+	compile := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-serial", "-Werror", "-d", classes,
+		"../../clients/java/Snowfence.java", "testdata/lending/"+program+".java")
+	if out, err := compile.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return classes
 }
 
 // printed runs a program with more arguments, and returns what it prints.

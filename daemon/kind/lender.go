@@ -30,7 +30,7 @@ type LeaseForm struct {
 	Token                   string // the name of the client's token; the service fills it in
 }
 
-// Lent is what a borrower is told.
+// Lent is the answer to a claim or an extension.
 type Lent struct {
 	Lease, Mark        string // a claim has no mark
 	Worker, Datacenter int64

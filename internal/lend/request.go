@@ -69,7 +69,7 @@ func checkMark(field, text string) error {
 	return stored.RefuseIf(wrong, field, text, "must be 16 lower-case hexadecimal digits, from the system's random source")
 }
 
-// Answer is what a borrower is told: all that it needs to mint.
+// Answer is the answer to a claim or an extension: all that a borrower needs to mint.
 type Answer struct {
 	Lease  Lease
 	Mark   string // of the extension; empty for a claim

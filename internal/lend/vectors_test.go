@@ -29,7 +29,7 @@ type vectorCase struct {
 	Steps []step `json:"steps"`
 }
 
-// step is what a borrower does or is told, and what comes of it. The "about" of the file has the verbs.
+// step is a call or an answer of a borrower, with the result. The "about" of the file has the verbs.
 type step struct {
 	Do      string          `json:"do"`
 	Sent    int             `json:"sent_ms,omitempty"`

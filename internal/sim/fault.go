@@ -16,7 +16,9 @@ type Fault struct {
 }
 
 // meets reports whether the fault is one of that machine, or of that store.
-func (f Fault) meets(place int) bool { return f.Node == place || f.Node == Everywhere }
+func (f Fault) meets(place int) bool {
+	return f.Node == place || f.Node == Everywhere
+}
 
 // Everywhere is the Node of a fault of all machines, or all stores.
 const Everywhere = -1

@@ -8,14 +8,13 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// LeaseField is a part of what a borrower is told.
+// LeaseField is a field of an answer about a lease.
 type LeaseField struct {
 	Name, Text string
 	Number     bool // it is small enough for each language's numbers
 }
 
-// LeaseFields are the parts of what a borrower is told, in the order of the documents. Those of the layout stand for the
-// fields that it has.
+// LeaseFields are the fields of an answer, in the order of the documents. A layout's field that it lacks is left out.
 func LeaseFields(a kind.Lent) []LeaseField {
 	var all []LeaseField
 	text := func(name, value string) { all = append(all, LeaseField{name, value, false}) }

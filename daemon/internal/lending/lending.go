@@ -63,7 +63,8 @@ func (l Lender) Census(ctx context.Context) (kind.Census, error) {
 	return kind.Census(c), err
 }
 
-// Patience implements [kind.Lender]: a quarter of a second less than a borrower waits, so that it is told what is known.
+// Patience implements [kind.Lender]: a quarter of a second less than a borrower waits, so that
+// it gets an answer even if the store is silent.
 func (l Lender) Patience() time.Duration {
 	return min(max(l.Terms.Config.Window/6, time.Second), 10*time.Second) - 250*time.Millisecond
 }
@@ -92,7 +93,7 @@ func whole(field, text, limit string) (int64, error) {
 	return n, stored.RefuseIf(err != nil || n < 0 || strconv.FormatInt(n, 10) != text, field, text, limit)
 }
 
-// Told is what a borrower is told; nothing without a lease.
+// Told is the answer in the form of the fronts; the zero one without a lease.
 func Told(a lend.Answer) kind.Lent {
 	if a.Lease.Term == 0 {
 		return kind.Lent{}

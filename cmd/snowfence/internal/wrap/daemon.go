@@ -93,7 +93,7 @@ func refusal(r *http.Response, body []byte) error {
 	return err
 }
 
-// read reads what the borrower is told.
+// read reads the answer.
 func read(body []byte, err error) (kind.Lent, error) {
 	if err != nil {
 		return kind.Lent{}, err

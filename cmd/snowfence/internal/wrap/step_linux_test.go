@@ -26,7 +26,7 @@ import (
 // judging is a clock that looks whether the program is stopped while it is judged, and may be set back.
 type judging struct {
 	snowfence.Clock
-	pid     atomic.Int64 // of the program; 0 while nobody looks
+	pid     atomic.Int64 // of the program; 0 before the test has read it
 	back    atomic.Int64
 	stopped chan struct{}
 }
