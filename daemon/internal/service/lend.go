@@ -52,8 +52,8 @@ func (u *Use) Extend(ctx context.Context, f kind.LeaseForm) (lent kind.Lent, err
 func (u *Use) Release(ctx context.Context, f kind.LeaseForm) error {
 	return u.borrow(ctx, 1, "release", &f, func(ctx context.Context, l kind.Lender) error {
 		err := l.Release(ctx, f)
-		if err == nil {
-			u.audit("given back", f, f.Worker)
+		if lease, wrong := lend.ParseLease(f.Lease); err == nil && wrong == nil { // not every protocol has the worker id in its path
+			u.audit("given back", f, strconv.FormatInt(lease.Worker, 10))
 		}
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"strconv"
@@ -95,6 +96,16 @@ func TestTokenLendsAsManyWorkerIDsAsItSays(t *testing.T) {
 	}
 	if _, err := use(t, s, tokens).Extend(t.Context(), e); !isProblem(err, front.NotAllowed) {
 		t.Errorf("an extension by a token without lend: %v", err)
+	}
+	if err := use(t, s, some).Release(t.Context(), kind.LeaseForm{Lease: last.Lease, Mark: "00000000000000a2"}); !isProblem(err, front.LeaseMoved) {
+		t.Errorf("a release by the lease before the extension: %v", err)
+	}
+	e.Mark = "00000000000000a1" // a retry has the extended lease again
+	if last, _ = use(t, s, some).Extend(t.Context(), e); use(t, s, some).Release(t.Context(), kind.LeaseForm{Lease: last.Lease, Mark: "00000000000000a2"}) != nil {
+		t.Error("the extended lease can't be released")
+	}
+	if given := fmt.Sprintf("given back\" generator=default worker=%d ", last.Worker); !strings.Contains(log.String(), given) {
+		t.Errorf("the log has no %q:\n%s", given, &log)
 	}
 	if text := log.String(); strings.Count(text, "audit: a worker id is lent") != 2 || !strings.Contains(text, "token=some") || strings.Contains(text, last.Lease) {
 		t.Errorf("the log:\n%s", text)
