@@ -87,19 +87,22 @@ func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind
 			Serving:   func() { close(d.serving) },
 		}, kinds...)
 	}()
+	d.urls = map[string]string{}
 	select {
 	case first := <-listening:
-		d.urls = map[string]string{first[0]: first[1]}
-		for len(d.urls) < fronts(s) {
-			next := <-listening
-			d.urls[next[0]] = next[1]
+		d.urls[first[0]] = first[1]
+	case <-d.ended: // it may have listened before
+		if len(listening) == 0 {
+			t.Fatalf("ended before it listened: %v", d.result)
 		}
-		_, d.address, _ = strings.Cut(d.urls["http"], "://")
-	case <-d.ended:
-		t.Fatalf("ended before it listened: %v", d.result)
 	case <-time.After(patience):
 		t.Fatal("does not listen")
 	}
+	for len(d.urls) < fronts(s) {
+		next := <-listening
+		d.urls[next[0]] = next[1]
+	}
+	_, d.address, _ = strings.Cut(d.urls["http"], "://")
 	t.Cleanup(func() {
 		stop()
 		<-d.ended
