@@ -1,6 +1,7 @@
 package lend_test
 
 import (
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence/internal/lend"
@@ -22,7 +23,7 @@ type playedCase struct {
 }
 
 func vectorCases() []playedCase {
-	return append(append(examples(), boundCases()...), layoutCases()...)
+	return slices.Concat(examples(), boundCases(), endCases(), layoutCases())
 }
 
 // examples are those of docs/lending.md.
@@ -164,6 +165,38 @@ func boundCases() []playedCase {
 			s.claim(plain, 37)
 			s.steps[0].Answer["time_shift"] = 21
 			s.steps[0].Outcome = "refused"
+		}},
+	}
+}
+
+// endCases are about the end of a lease.
+func endCases() []playedCase {
+	return []playedCase{
+		{"the lease is gone, and a late answer changes nothing", func(s *script) {
+			s.claim(plain, 37)
+			s.id(5, "119044413870723072")
+			s.extend(120000)
+			s.gone()
+			s.id(6, "")
+			s.answered(120010, s.mark, s.answer(80000))
+			s.id(60000, "")
+		}},
+		{"a release while an extension has no answer", func(s *script) {
+			s.claim(plain, 37)
+			s.id(5, "119044413870723072")
+			s.extend(120000)
+			s.release(6)
+			s.id(6, "")
+			s.answered(120010, s.mark, s.answer(80000))
+			s.id(7, "")
+		}},
+		{"a clock that is behind too far makes no more ids", func(s *script) {
+			s.claim(plain, 37)
+			s.id(7000, "119044443209879552")
+			s.id(2000, "119044443209879553")
+			s.id(1999, "")
+			s.id(8000, "")
+			s.next(7001)
 		}},
 	}
 }

@@ -57,6 +57,8 @@ func about() []string {
 		"random: the number in the random bits of the id.",
 		"due: when the next extension is to be sent.",
 		"next: the tick that a release would name as next.",
+		"gone: the problem lease-gone or lease-moved comes. The lease makes no more ids, and answers to it are ignored.",
+		"release: the borrower gives the worker id back, and names tick as next. The lease makes no more ids.",
 	}
 }
 
@@ -67,6 +69,9 @@ type script struct {
 	held  *lend.Held
 	mark  string // of the last extension
 	steps []step
+
+	highest time.Time // reading of the wall clock
+	over    bool      // the lease makes no more ids
 }
 
 // change makes an answer differ.
@@ -115,7 +120,7 @@ func (s *script) again(sent int) { s.write(step{Do: "again", Sent: sent, Mark: s
 // answered is an answer with a mark. It is taken if the mark is that of the extension under way.
 func (s *script) answered(came int, mark string, a lend.Answer) {
 	outcome := "ignored"
-	if s.held.Asking() && mark == s.mark {
+	if s.held.Asking() && mark == s.mark && !s.over {
 		outcome = "taken"
 		if s.held.Extended(a, at(came)) != nil {
 			outcome = "refused"
@@ -138,9 +143,15 @@ func (s *script) ids(wall, times int, want string) {
 		parts.Random = (int64(len(s.steps))*0x9e3779b97f4a7c1 + 1) & (1<<bits - 1)
 		one.Random = strconv.FormatInt(parts.Random, 10)
 	}
+	if s.highest = later(s.highest, now); s.highest.Sub(now) > s.first.MaxBehind {
+		s.over = true
+	}
 	for range times {
 		got = ""
 		var ok bool
+		if s.over {
+			break
+		}
 		if parts.Tick, parts.Sequence, ok = s.held.Stamp(now); ok {
 			got = text(s.T, l, parts)
 			one.ID, _ = json.Marshal(got)
@@ -185,6 +196,26 @@ func (s *script) next(ticks snowfence.Tick) {
 		s.Errorf("step %d: next is %d, want %d after %d", len(s.steps), s.held.Next(), ticks, s.first.Floor)
 	}
 	s.write(step{Do: "next", Tick: strconv.FormatInt(int64(s.held.Next()), 10)})
+}
+
+// gone is the end of the lease.
+func (s *script) gone() {
+	s.over = true
+	s.write(step{Do: "gone"})
+}
+
+// release gives the worker id back, and names so many ticks after the floor.
+func (s *script) release(ticks snowfence.Tick) {
+	s.Helper()
+	s.next(ticks)
+	s.over, s.steps[len(s.steps)-1].Do = true, "release"
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // fields are an answer as HTTP carries it. A test of the daemon's package front compares them with its own.

@@ -29,9 +29,14 @@ final class Lending {
                     }
                 }
                 case "extend", "again" -> held.extend(ms(step, "sent_ms"), step.get("mark"));
+                case "gone", "release" -> { // the client forgets the lease
+                    held.left = true;
+                    got = step.containsKey("tick") ? Long.toString(held.nextTick()) : null;
+                    want = step.get("tick");
+                }
                 case "answer" -> {
                     try {
-                        got = held.answered(answer, ms(step, "came_ms")) ? "taken" : "ignored";
+                        got = held.left ? "ignored" : held.answered(answer, ms(step, "came_ms")) ? "taken" : "ignored";
                     } catch (Snowfence.Gone e) {
                         got = "refused";
                     }

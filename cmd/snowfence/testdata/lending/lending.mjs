@@ -23,7 +23,11 @@ function play(state, step) {
       return [outcome(SnowfenceError, () => (state.held = new Held(step.answer, step.sent_ms, step.came_ms))), step.outcome]
     case "extend": case "again":
       return [held.extend(step.sent_ms, step.mark), undefined]
+    case "gone": case "release": // the client forgets the lease
+      held.left = true
+      return [step.tick && String(held.nextTick()), step.tick]
     case "answer":
+      if (held.left) return ["ignored", step.outcome]
       return [outcome(Gone, () => held.answered(step.answer, step.came_ms)), step.outcome]
     case "stamp": {
       held.random = () => BigInt(step.random)

@@ -31,7 +31,12 @@ def play(held, step):
     if do in ("extend", "again"):
         held.extend(step["sent_ms"] / 1000, step["mark"])
         return None, None, held
+    if do in ("gone", "release"):  # the client forgets the lease
+        held.left = True
+        return None if do == "gone" else str(held.next_tick()), step.get("tick"), held
     if do == "answer":
+        if held.left:
+            return "ignored", step["outcome"], held
         try:
             got = "taken" if held.answered(step["answer"], step["came_ms"] / 1000) else "ignored"
         except snowfence.Gone:
