@@ -19,6 +19,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/daemon/token"
@@ -104,6 +105,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	defer end()
 	d.serve(stop)
 	go d.reload(lasting)
+	d.viewing.Go(func() { d.view.Run(lasting) })
 	d.open(running, stop)
 	d.watch(running)
 	switch cause := context.Cause(running); {
@@ -132,13 +134,14 @@ type daemon struct {
 	service  *service.Service
 	tokens   *token.Ring    // nil if none is asked for
 	memory   *budget.Budget // of requests and answers
-	pools    *metrics.Pools
+	view     *view.View
 
 	certificates *listen.Certificates // nil without TLS
 
 	fronts []serving
 
 	opening sync.WaitGroup // the goroutines that open generators
+	viewing sync.WaitGroup // the goroutine of the view
 
 	mu      sync.Mutex             // guards what follows
 	minters map[string]kind.Minter // by generator
@@ -147,9 +150,10 @@ type daemon struct {
 
 // newDaemon opens all but the generators.
 func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, error) {
+	events := new(view.Events)
 	d := &daemon{
 		config:  cfg,
-		log:     cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		log:     slog.New(events.Handler(cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)).Handler())),
 		clock:   cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		openers: map[string]kind.Opener{},
 		stores:  map[string]store.Store{},
@@ -191,8 +195,11 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		}
 	}
 	if err = d.openStores(ctx, watch); err == nil {
-		d.pools = metrics.NewPools(d.clock, d.namespaces())
-		err = registry.Register(d.pools)
+		d.view = view.New(view.Config{
+			Service: d.service, Generators: d.settings.Generators, Pools: d.namespaces(), Process: Process(cfg.Version, d.started), Clock: d.clock,
+			Requests: watch.Sums, Events: events,
+		})
+		err = registry.Register(metrics.NewPools(d.view.Censuses))
 	}
 	if err == nil {
 		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry)), func(f *metrics.Front) error { return registry.Register(f) })
@@ -278,7 +285,7 @@ func (d *daemon) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTime)
 	defer cancel()
 	faults := append([]error{drained}, d.closeMinters(ctx)...)
-	d.pools.Close()
+	d.viewing.Wait() // it reads the stores
 	err := errors.Join(append(faults, d.closeStores())...)
 	if err == nil {
 		d.log.Info("ended")

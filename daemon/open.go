@@ -12,6 +12,7 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/fence"
@@ -56,10 +57,10 @@ func storeName(g config.Generator) string {
 }
 
 // namespaces are those of the fenced generators.
-func (d *daemon) namespaces() (pools []metrics.Pool) {
+func (d *daemon) namespaces() (pools []view.Pool) {
 	for _, g := range d.settings.Generators {
 		if g.Fenced() {
-			pools = append(pools, metrics.Pool{StoreName: storeName(g), Store: d.stores[storeName(g)], Namespace: g.Namespace})
+			pools = append(pools, view.Pool{StoreName: storeName(g), Store: d.stores[storeName(g)], Namespace: g.Namespace})
 		}
 	}
 	return pools

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -34,10 +36,14 @@ func TestWorkerIDsAreCountedOnceAMinuteAndNoScrapeWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pool := Pool{Store: s, Namespace: "orders"}
-		pools := NewPools(snowfence.SystemClock(), []Pool{pool, pool})
-		defer pools.Close()
-		if err := registry.Register(pools); err != nil {
+		pool := view.Pool{Store: s, Namespace: "orders"}
+		all := view.New(view.Config{
+			Service: testService(t), Pools: []view.Pool{pool, pool}, Clock: snowfence.SystemClock(), Requests: func() map[string]view.Requests { return nil },
+		})
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		go all.Run(ctx)
+		if err := registry.Register(NewPools(all.Censuses)); err != nil {
 			t.Fatal(err)
 		}
 		shown := func() (lines []string) {

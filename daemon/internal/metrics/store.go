@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/store"
 )
 
@@ -31,16 +34,26 @@ const (
 type Stopwatch struct {
 	now      func() time.Duration // monotonic
 	duration *prometheus.HistogramVec
+
+	mu   sync.Mutex // guards what follows
+	sums map[string]view.Requests
 }
 
 // NewStopwatch returns a stopwatch that goes by a monotonic clock.
 func NewStopwatch(now func() time.Duration, registry prometheus.Registerer) (*Stopwatch, error) {
-	w := &Stopwatch{now, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	w := &Stopwatch{now: now, sums: map[string]view.Requests{}, duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "snowfence_store_request_duration_seconds",
 		Help:    "How long requests to the store took, by its name in stores (none for the store of the configuration), operation (get, swap, list) and result (ok, not-found, conflict, error).",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"store", "operation", "result"})}
 	return w, registry.Register(w.duration)
+}
+
+// Sums returns how many requests to each store there were, by its name.
+func (w *Stopwatch) Sums() map[string]view.Requests {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.sums)
 }
 
 // Timed is a store whose requests are timed. It is safe for concurrent use.
@@ -95,7 +108,7 @@ func (t *Timed) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 }
 
 func (t *Timed) observe(operation string, began time.Duration, err error) {
-	result := resultOK
+	took, result := t.watch.now()-began, resultOK
 	switch {
 	case err == nil:
 	case errors.Is(err, store.ErrNotFound):
@@ -105,5 +118,20 @@ func (t *Timed) observe(operation string, began time.Duration, err error) {
 	default:
 		result = resultError
 	}
-	t.watch.duration.WithLabelValues(t.name, operation, result).Observe((t.watch.now() - began).Seconds())
+	t.watch.duration.WithLabelValues(t.name, operation, result).Observe(took.Seconds())
+	t.watch.add(t.name, operation, result, took)
+}
+
+// add adds a request to the sums. A list takes as long as its reader, so its time says nothing.
+func (w *Stopwatch) add(name, operation, result string, took time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sum := w.sums[name]
+	if result == resultError {
+		sum.Failed++
+	} else if operation != operationList {
+		sum.Answered++
+		sum.Took += took
+	}
+	w.sums[name] = sum
 }

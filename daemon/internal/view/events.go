@@ -1,0 +1,123 @@
+package view
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of an event.
+const maxFields, maxText = 16, 300
+
+// Events keeps the last [MaxEvents] records of a log, of level INFO and above. The zero Events is empty. It is safe for
+// concurrent use.
+type Events struct {
+	mu    sync.Mutex // guards what follows
+	kept  []Event    // the one of number n is at n % MaxEvents
+	count int64
+}
+
+// Handler returns a handler that keeps records and passes all of them on.
+func (e *Events) Handler(next slog.Handler) slog.Handler { return &handler{next: next, events: e} }
+
+// newest returns the events, the newest first.
+func (e *Events) newest() []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make([]Event, 0, len(e.kept))
+	for i := range int64(len(e.kept)) {
+		all = append(all, e.kept[(e.count-1-i)%MaxEvents])
+	}
+	return all
+}
+
+func (e *Events) keep(x Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x.Number = e.count
+	e.count++
+	if len(e.kept) < MaxEvents {
+		e.kept = append(e.kept, x)
+		return
+	}
+	e.kept[x.Number%MaxEvents] = x
+}
+
+type handler struct {
+	next   slog.Handler
+	events *Events
+	fields [][2]string
+	group  string // of the fields to come: "a.b."
+}
+
+// Enabled implements [slog.Handler].
+func (h *handler) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelInfo || h.next.Enabled(ctx, l)
+}
+
+// Handle implements [slog.Handler].
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelInfo {
+		x := Event{Time: r.Time.UTC(), Level: "INFO", Text: short(r.Message), Fields: slices.Concat([][2]string{}, h.fields)}
+		if r.Level >= slog.LevelWarn {
+			x.Level = "WARN"
+		}
+		if r.Level >= slog.LevelError {
+			x.Level = "ERROR"
+		}
+		r.Attrs(func(a slog.Attr) bool {
+			x.Fields = appendField(x.Fields, h.group, a)
+			return len(x.Fields) < maxFields
+		})
+		x.Entry = entryOf(x)
+		h.events.keep(x)
+	}
+	if !h.next.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return h.next.Handle(ctx, r)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h *handler) WithAttrs(attributes []slog.Attr) slog.Handler {
+	fields := slices.Clip(h.fields)
+	for _, a := range attributes {
+		fields = appendField(fields, h.group, a)
+	}
+	return &handler{h.next.WithAttrs(attributes), h.events, fields, h.group}
+}
+
+// WithGroup implements [slog.Handler].
+func (h *handler) WithGroup(name string) slog.Handler {
+	return &handler{h.next.WithGroup(name), h.events, h.fields, h.group + name + "."}
+}
+
+// appendField adds a field, if there is room.
+func appendField(fields [][2]string, group string, a slog.Attr) [][2]string {
+	value := a.Value.Resolve()
+	if value.Kind() == slog.KindGroup {
+		for _, inner := range value.Group() {
+			fields = appendField(fields, group+a.Key+".", inner)
+		}
+		return fields
+	}
+	if len(fields) >= maxFields {
+		return fields
+	}
+	text := value.String()
+	if value.Kind() == slog.KindTime {
+		text = value.Time().UTC().Format(time.RFC3339)
+	}
+	return append(fields, [2]string{short(group + a.Key), short(text)})
+}
+
+// short cuts a text.
+func short(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText-len("…")], "") + "…"
+}

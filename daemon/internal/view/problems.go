@@ -1,0 +1,123 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// clockAlarm is how far a clock may be off in milliseconds before that is a problem: claims refuse twice as much.
+const clockAlarm = float64(stored.ClockTolerance / 2 / time.Millisecond)
+
+// severities are those of a [Problem], the worst first.
+func severities() []string { return []string{"unsafe", "stopped", "soon"} }
+
+// problems lists what an operator should act on.
+func problems(statuses []front.Status, s State) []Problem {
+	all := []Problem{}
+	add := func(severity, about, anchor string, since time.Time, format string, args ...any) {
+		all = append(all, Problem{severity, about, short(fmt.Sprintf(format, args...)), remedy(anchor), anchor, since.UTC()})
+	}
+	seen := map[string]bool{}
+	for _, e := range s.Events {
+		empty := e.Entry == "began-empty" && e.Level == "WARN" // a journal knows of ids that the store has forgotten
+		if (empty || e.Entry == "copied") && !seen[e.Entry] {
+			seen[e.Entry] = true
+			add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s: %s.", e.Text, e.field("error"))
+		}
+	}
+	for i, status := range statuses {
+		standing(status, s.Generators[i], s.Taken, add)
+	}
+	for _, n := range s.Namespaces {
+		pool(n, add)
+	}
+	slices.SortStableFunc(all, func(a, b Problem) int {
+		return slices.Index(severities(), a.Severity) - slices.Index(severities(), b.Severity)
+	})
+	return all
+}
+
+type adder = func(severity, about, anchor string, since time.Time, format string, args ...any)
+
+// standing adds the problems of a generator. To stand by is none.
+func standing(s front.Status, g Generator, now time.Time, add adder) {
+	p, t := s.Problem, s.Trouble
+	var since time.Time
+	if t != nil {
+		since = t.Since
+	}
+	switch {
+	case p != nil && p.Type == front.Standby:
+	case p != nil:
+		severity := "stopped"
+		if p.Type == front.LeaseUnavailable && g.Left > 0 || p.Type == front.StoreUnavailable && g.Counter != nil && g.Counter.InHand != "0" {
+			severity = "soon"
+		}
+		why := p.Detail
+		if p.Cause != nil {
+			why = p.Cause.Error()
+		}
+		add(severity, g.Name, p.Type.String(), since, "%s: %s.", p.Type.Title(), cmp.Or(g.Trouble, why))
+	case t != nil && t.Until.After(now):
+		add("soon", g.Name, "store-unavailable", since, "Ids go on for %s, and then stop: %s.", t.Until.Sub(now).Round(time.Second), t.Text)
+	case t != nil:
+		add("soon", g.Name, "store-unavailable", since, "Ids stop when those in hand are used up: %s.", t.Text)
+	}
+	if s.EndsSoon && (p == nil || p.Type != front.HorizonPassed && p.Type != front.NumbersUsedUp) {
+		when := "its counter has a tenth of its numbers left at most"
+		if !g.Ends.IsZero() {
+			when = "no id is left at " + g.Ends.Format(time.RFC3339)
+		}
+		add("soon", g.Name, "ends-soon", time.Time{}, "The generator ends soon: %s.", when)
+	}
+	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm {
+		add("soon", g.Name, "clock-unsafe", time.Time{}, "This host's clock is off by %s, and claims are refused from %s on.",
+			time.Duration(*g.Offset*float64(time.Millisecond)).Round(time.Second), stored.ClockTolerance)
+	}
+}
+
+// pool adds the problems of a namespace.
+func pool(n Namespace, add adder) {
+	found := func(anchor, format string, args ...any) { add("soon", n.Name, anchor, time.Time{}, format, args...) }
+	if n.Error != "" {
+		found("store-unavailable", "The namespace can't be read: %s.", n.Error)
+	}
+	capacity, _ := strconv.ParseInt(n.Capacity, 10, 64) // empty before the first read
+	if free := n.Counts[string(roster.Free)]; capacity > 1 && free*10 < capacity {
+		found("pool-full", "%d of %d worker ids are free.", free, capacity)
+	}
+	if bad := n.Counts[string(roster.Unreadable)] + n.Counts[string(roster.Foreign)]; bad > 0 {
+		found("unreadable", "%d registers can't be claimed: they are damaged, or of another life of the namespace.", bad)
+	}
+	var silent []string
+	for _, w := range n.Holders {
+		if w.Silent && len(silent) < 10 {
+			silent = append(silent, strconv.FormatInt(w.Number, 10))
+		}
+		if w.Offset != nil && math.Abs(*w.Offset)-w.Error > clockAlarm {
+			found("clock-unsafe", "The clock of worker %d on host %q is off by %s.", w.Number, w.Host, time.Duration(*w.Offset*float64(time.Millisecond)).Round(time.Second))
+		}
+	}
+	if n.Silent > 0 {
+		found("silent-holder", "%d holders missed the time to extend, among them worker %s.", n.Silent, strings.Join(silent, ", "))
+	}
+}
+
+// field returns the text of an event's field, or nothing.
+func (x Event) field(name string) string {
+	for _, f := range x.Fields {
+		if f[0] == name {
+			return f[1]
+		}
+	}
+	return ""
+}

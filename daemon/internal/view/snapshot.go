@@ -1,0 +1,224 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
+)
+
+// A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at most. It keeps all of this
+// daemon's.
+const maxLetters, maxRecords = 1 << 20, 20_000
+
+// snapshot is a namespace as it was read. It does not change.
+type snapshot struct {
+	roster  *roster.Roster
+	ours    stored.Process
+	begun   time.Time // by the reference, before the first register was read
+	census  roster.Census
+	bin     int64  // worker ids of a letter
+	letters []byte // as in Namespace.Cells
+	records map[int64]roster.Worker
+	offsets map[int64]offset
+	middle  time.Duration // the median offset
+	shown   Namespace
+}
+
+// offset is how far a holder's clock is ahead of the reference.
+type offset struct {
+	term         int64
+	ahead, error time.Duration
+}
+
+// look reads the whole namespace.
+func (s *space) look(ctx context.Context, before *snapshot) (*snapshot, error) {
+	r, err := roster.Open(ctx, roster.Config{Store: s.Store, Namespace: s.Namespace, Clock: s.clock})
+	if err != nil {
+		return nil, err
+	}
+	size := r.Layout().Workers()
+	x := &snapshot{
+		roster: r, ours: s.ours, begun: r.Now(), census: r.Census(), bin: (size-1)/maxLetters + 1,
+		records: map[int64]roster.Worker{}, offsets: map[int64]offset{},
+	}
+	x.letters = bytes.Repeat([]byte{'.'}, int((size-1)/x.bin+1))
+	read := s.clock.Wall().UTC()
+	for w, err := range r.Workers(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		r.Count(&x.census, w)
+		x.add(w)
+	}
+	if before != nil {
+		x.compare(before)
+	}
+	x.shown = x.namespace()
+	x.shown.Read = read
+	return x, nil
+}
+
+func (x *snapshot) layout() snowfence.Layout { return x.roster.Layout() }
+
+// add notes a register.
+func (x *snapshot) add(w roster.Worker) {
+	if w.Number == roster.Stray || w.State == roster.Free {
+		return
+	}
+	at := w.Number / x.bin
+	x.letters[at] = telling(x.letters[at], x.letter(w))
+	if len(x.records) < maxRecords || x.own(w) {
+		w.Key, w.Register.Layout, w.Register.Incarnation, w.Register.Holder = "", "", "", "" // the same everywhere, or not shown
+		x.records[w.Number] = w
+	}
+}
+
+func (x *snapshot) own(w roster.Worker) bool {
+	return w.State == roster.Held && x.ours.Same(w.Register.Process)
+}
+
+func (x *snapshot) byStore() bool {
+	byStore, _ := x.roster.Reference()
+	return byStore
+}
+
+// compare finds clocks that are off. A write that came between two looks has its writer's time, and the looks have the reference's.
+// A write that was long under way seems to be of a clock that is behind. A later write counts if it says more, or
+// if both can't be right: then the clock was set.
+func (x *snapshot) compare(before *snapshot) {
+	for number, now := range x.records {
+		was, seen := before.records[number]
+		if now.State != roster.Held || !seen {
+			continue
+		}
+		best, known := before.offsets[number]
+		known = known && best.term == now.Register.Term
+		if between := now.Read.Sub(before.begun); was.Register.Write != now.Register.Write && between >= 0 {
+			late := offset{now.Register.Term, now.Register.Clock.Sub(now.Read) + between/2, between / 2}
+			if apart := (late.ahead - best.ahead).Abs(); !known || late.error <= best.error || apart > late.error+best.error {
+				best, known = late, true
+			}
+		}
+		if known {
+			x.offsets[number] = best
+		}
+	}
+	all := slices.SortedFunc(maps.Values(x.offsets), func(a, b offset) int { return cmp.Compare(a.ahead, b.ahead) })
+	if n := len(all); n > 0 {
+		x.middle = (all[(n-1)/2].ahead + all[n/2].ahead) / 2
+	}
+}
+
+// namespace makes what a [State] shows.
+func (x *snapshot) namespace() Namespace {
+	n := Namespace{
+		Layout: x.layout().String(), Capacity: strconv.FormatInt(x.census.Capacity, 10), Counts: map[string]int64{},
+		Lent: x.census.Lent, Silent: x.census.Silent, Held: x.census.Counts[roster.Held], Holders: []Worker{}, Clock: "median",
+	}
+	for _, state := range roster.States() {
+		x.census.Counts[state] += 0 // so that a state without a worker id shows 0
+		n.Counts[string(state)] = x.census.Counts[state]
+	}
+	if len(x.offsets) > 0 {
+		n.Median = milliseconds(x.middle)
+	}
+	if x.byStore() {
+		n.Clock = "store"
+	}
+	letters := (len(x.letters)-1)/MaxCells + 1 // of a cell
+	n.Bin = x.bin * int64(letters)
+	cells := make([]byte, 0, MaxCells)
+	for some := range slices.Chunk(x.letters, letters) {
+		cell := byte('.')
+		for _, letter := range some {
+			cell = telling(cell, letter)
+		}
+		cells = append(cells, cell)
+	}
+	n.Cells = string(cells)
+	holders := make([]roster.Worker, 0, len(x.records))
+	for _, w := range x.records {
+		if w.State == roster.Held {
+			holders = append(holders, w)
+		}
+	}
+	slices.SortFunc(holders, func(a, b roster.Worker) int {
+		return cmp.Or(rank(x.letter(a))-rank(x.letter(b)), cmp.Compare(a.Number, b.Number))
+	})
+	for _, w := range holders[:min(len(holders), MaxHolders)] {
+		n.Holders = append(n.Holders, x.worker(w.Number))
+	}
+	return n
+}
+
+// worker shows one worker id. Of one whose register was not kept it shows the state alone, and not even that if its letter
+// is of others, too.
+func (x *snapshot) worker(number int64) Worker {
+	w, kept := x.records[number]
+	if !kept {
+		letter := x.letters[number/x.bin]
+		if x.bin > 1 && letter != '.' {
+			return Worker{Number: number}
+		}
+		return Worker{Number: number, State: string(states()[rank(letter)])}
+	}
+	r := w.Register
+	_, lent := r.Process.Lent()
+	shown := Worker{
+		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held,
+		Host: r.Process.Host, PID: r.Process.PID, Program: r.Process.Version, Term: r.Term, Window: r.Window.Milliseconds(),
+	}
+	if r.Term > 0 { // else it can't be read
+		shown.From, shown.Until, shown.Written, shown.Age = w.Floor.UTC(), w.Until.UTC(), r.Clock.UTC(), w.Age().Milliseconds()
+	}
+	if o, known := x.offsets[number]; known {
+		shown.Error = *milliseconds(o.error)
+		if shown.Offset = milliseconds(o.ahead); !x.byStore() {
+			shown.Offset = milliseconds(o.ahead - x.middle)
+		}
+	}
+	if err := x.roster.Refusal(w); err != nil {
+		shown.Claimant = short(err.Error())
+	}
+	return shown
+}
+
+// letters are those of [Namespace.Cells], the most telling first.
+const letters = "qusolhfrx."
+
+func rank(letter byte) int { return strings.IndexByte(letters, letter) }
+
+// telling returns the more telling one of two letters.
+func telling(a, b byte) byte { return letters[min(rank(a), rank(b))] }
+
+func (x *snapshot) letter(w roster.Worker) byte {
+	_, lent := w.Register.Process.Lent()
+	switch {
+	case w.Silent():
+		return 's'
+	case x.own(w):
+		return 'o'
+	case w.State == roster.Held && lent:
+		return 'l'
+	case w.State == roster.Held:
+		return 'h'
+	}
+	return letters[slices.Index(states(), w.State)]
+}
+
+// states are those of the letters.
+func states() []roster.State {
+	const held = roster.Held
+	return []roster.State{roster.Quarantined, roster.Unreadable, held, held, held, held, roster.Foreign, roster.Resting, roster.UsedUp, roster.Free}
+}
+
+func milliseconds(d time.Duration) *float64 { return new(float64(d) / float64(time.Millisecond)) }
