@@ -16,6 +16,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -215,6 +216,19 @@ func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
 		for _, name := range []string{"", "cache"} {
 			wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error",store="`+name+`"} 0`)
 		}
+	}
+}
+
+func TestRequestsToEachStoreAreSummed(t *testing.T) {
+	var now time.Duration
+	watch, err := NewStopwatch(func() time.Duration { now += time.Second; return now }, prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Key == "fail" })
+	use(t, watch.Time("cache", faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())))
+	if sum := watch.Sums()["cache"]; sum != (view.Requests{Answered: 3, Failed: 1, Took: 3 * time.Second}) {
+		t.Errorf("%+v", watch.Sums())
 	}
 }
 

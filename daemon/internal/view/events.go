@@ -50,7 +50,6 @@ type handler struct {
 	next   slog.Handler
 	events *Events
 	fields [][2]string
-	group  string // of the fields to come: "a.b."
 }
 
 // Enabled implements [slog.Handler].
@@ -69,7 +68,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 			x.Level = "ERROR"
 		}
 		r.Attrs(func(a slog.Attr) bool {
-			x.Fields = appendField(x.Fields, h.group, a)
+			x.Fields = appendField(x.Fields, a)
 			return len(x.Fields) < maxFields
 		})
 		x.Entry = entryOf(x)
@@ -85,33 +84,27 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 func (h *handler) WithAttrs(attributes []slog.Attr) slog.Handler {
 	fields := slices.Clip(h.fields)
 	for _, a := range attributes {
-		fields = appendField(fields, h.group, a)
+		fields = appendField(fields, a)
 	}
-	return &handler{h.next.WithAttrs(attributes), h.events, fields, h.group}
+	return &handler{h.next.WithAttrs(attributes), h.events, fields}
 }
 
-// WithGroup implements [slog.Handler].
+// WithGroup implements [slog.Handler]. Events show no groups.
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.next.WithGroup(name), h.events, h.fields, h.group + name + "."}
+	return &handler{h.next.WithGroup(name), h.events, h.fields}
 }
 
 // appendField adds a field, if there is room.
-func appendField(fields [][2]string, group string, a slog.Attr) [][2]string {
-	value := a.Value.Resolve()
-	if value.Kind() == slog.KindGroup {
-		for _, inner := range value.Group() {
-			fields = appendField(fields, group+a.Key+".", inner)
-		}
-		return fields
-	}
+func appendField(fields [][2]string, a slog.Attr) [][2]string {
 	if len(fields) >= maxFields {
 		return fields
 	}
+	value := a.Value.Resolve()
 	text := value.String()
 	if value.Kind() == slog.KindTime {
 		text = value.Time().UTC().Format(time.RFC3339)
 	}
-	return append(fields, [2]string{short(group + a.Key), short(text)})
+	return append(fields, [2]string{short(a.Key), short(text)})
 }
 
 // short cuts a text.

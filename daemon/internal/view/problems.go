@@ -31,7 +31,7 @@ func problems(statuses []front.Status, s State) []Problem {
 		empty := e.Entry == "began-empty" && e.Level == "WARN" // a journal knows of ids that the store has forgotten
 		if (empty || e.Entry == "copied") && !seen[e.Entry] {
 			seen[e.Entry] = true
-			add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s: %s.", e.Text, e.field("error"))
+			add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s.", strings.TrimSuffix(e.Text+": "+e.field("error"), ": "))
 		}
 	}
 	for i, status := range statuses {

@@ -6,45 +6,44 @@ import "strings"
 type entry struct {
 	anchor string
 	do     string
-	begins []string // how the lines begin
+	begins string // how the lines begin, with bars between
 }
 
 // runbook lists all entries. The first are the names of problems' types.
 func runbook() []entry {
 	return []entry{
-		{"starting", "Wait, and read among the events why it is tried again.", []string{"the generator can't start yet"}},
-		{"refused", "Read the reason among the events, and mend the configuration or the store.", []string{"the generator is refused", "the holder can issue no more ids"}},
-		{"standby", "Ask the daemon that holds the worker id: `snowfence workers list`.", nil},
-		{"stopped", "Start the daemon again when its maintenance is over.", nil},
-		{"lease-unavailable", "See that the store answers and has a free worker id: `snowfence workers list`.", []string{"issues no ids", "issues ids again"}},
-		{"store-unavailable", "See that the store runs and that this host reaches it: `snowfence doctor`.", []string{
-			"the store does not", "the store takes", "the store answers", "the store can't be used", "the store gives", "no numbers can be reserved", "the generator gives",
-			"closed, but", "did not give", "waits for the store", "read namespace", "read the register", "write the register", "list registers", "release worker", "ticket server",
-		}},
-		{"clock-unsafe", "Set this host's clock by NTP: `snowfence doctor` says how far it is off.", []string{"the clock", "judge the clock"}},
-		{"saturated", "Ask for fewer ids at once, or add a generator with another worker id.", nil},
-		{"horizon-passed", "Move to another namespace: see docs/running-out.md.", []string{"the generator has ended"}},
-		{"numbers-used-up", "Move to another counter: see docs/running-out.md.", nil},
-		{"counter-changed", "Stop the writers, and raise the counter above every number in use: `snowfence counters set`, see docs/restoring.md.", nil},
-		{"no-worker", "Wait for a window to end, or release a dead holder: `snowfence workers list`.", []string{"waiting for a worker id"}},
-		{"internal", "Read the error among the events, and report it.", []string{"a request failed", "draw random bits"}},
-		{"claim", "Nothing, if a worker id is claimed in the end: `snowfence workers list` shows the holders.", []string{"claim", "resumed a term", "waiting "}},
-		{"lost", "Find out who wrote the register: `snowfence workers show NUMBER`.", []string{"lost a worker id"}},
-		{"copied", "Stop the copy of this host or process: both may have issued the same ids.", nil},
-		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear`.", nil},
-		{"unreadable", "Find the damage: `snowfence namespace verify`.", nil},
-		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", nil},
-		{"pool-full", "Release what nobody uses: `snowfence workers list`, or move to a layout with more worker bits.", nil},
-		{"ends-soon", "Prepare the move to another namespace or counter: see docs/running-out.md.", []string{"the generator ends soon", "the layout's time bits run out"}},
-		{"lossy-store", "Declare the store's loss in its URL: see docs/engines.md.", []string{
-			"nothing bounds any more", "a failover of", "the loss of", "unsafe-ignore-loss", "without a journal", "opening the generator, which may wait", "the store's folder",
-		}},
-		{"journal", "See that the disk of the data directory is well.", []string{"the journal", "the holder goes on without", "the generator goes on without", "keep the journal", "write the journal", "discard the journal"}},
-		{"began-empty", "If it gave ids before, stop all writers and follow docs/restoring.md.", []string{"made a new namespace", "begins a new"}},
-		{"certificate", "Renew the files of TLS: they are read again by themselves.", []string{"the files of TLS", "audit: the files of TLS", "tls."}},
-		{"tokens", "Mend the file of tokens: it is read again by itself.", []string{"the token", "token-file", "the file of tokens", "audit: the tokens", "clients show wrong tokens"}},
-		{"lending", "Nothing, unless borrowers lack worker ids: see docs/lending.md.", []string{"audit: a worker id is", "audit: a borrower is refused"}},
-		{"configuration", "Change the setting that the line names.", []string{"the process may have too few files", "other hosts can reach", "a client of tinyid", "the store is of", "requests were cut off"}},
+		{"starting", "Wait, and read among the events why it is tried again.", "the generator can't start yet"},
+		{"refused", "Read the reason among the events, and mend the configuration or the store.", "the generator is refused|the holder can issue no more ids"},
+		{"standby", "Ask the daemon that holds the worker id: `snowfence workers list`.", ""},
+		{"stopped", "Start the daemon again when its maintenance is over.", ""},
+		{"lease-unavailable", "See that the store answers and has a free worker id: `snowfence workers list`.", "issues no ids|issues ids again"},
+		{"store-unavailable", "See that the store runs and that this host reaches it: `snowfence doctor`.", "the store does not|the store takes|the store answers|" +
+			"the store can't be used|the store gives|no numbers can be reserved|the generator gives|closed, but|did not give|waits for the store|read namespace|read the register|write the register|list registers|release worker|ticket server"},
+		{"clock-unsafe", "Set this host's clock by NTP: `snowfence doctor` says how far it is off.", "the clock|judge the clock"},
+		{"saturated", "Ask for fewer ids at once, or add a generator with another worker id.", ""},
+		{"horizon-passed", "Move to another namespace: see docs/running-out.md.", "the generator has ended"},
+		{"numbers-used-up", "Move to another counter: see docs/running-out.md.", ""},
+		{"counter-changed", "Stop the writers, and raise the counter above every number in use: `snowfence counters set`, see docs/restoring.md.", ""},
+		{"no-worker", "Wait for a window to end, or release a dead holder: `snowfence workers list`.", "waiting for a worker id"},
+		{"internal", "Read the error among the events, and report it.", "a request failed|draw random bits"},
+		{"claim", "Nothing, if a worker id is claimed in the end: `snowfence workers list` shows the holders.", "claim|resumed a term|waiting "},
+		{"lost", "Find out who wrote the register: `snowfence workers show NUMBER`.", "lost a worker id"},
+		{"copied", "Stop the copy of this host or process: both may have issued the same ids.", ""},
+		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear`.", ""},
+		{"unreadable", "Find the damage: `snowfence namespace verify`.", ""},
+		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", ""},
+		{"pool-full", "Release what nobody uses: `snowfence workers list`, or move to a layout with more worker bits.", ""},
+		{"ends-soon", "Prepare the move to another namespace or counter: see docs/running-out.md.", "the generator ends soon|the layout's time bits run out"},
+		{"lossy-store", "Declare the store's loss in its URL: see docs/engines.md.", "nothing bounds any more|" +
+			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},
+		{"journal", "See that the disk of the data directory is well.", "the journal|" +
+			"the holder goes on without|the generator goes on without|keep the journal|write the journal|discard the journal"},
+		{"began-empty", "If it gave ids before, stop all writers and follow docs/restoring.md.", "made a new namespace|begins a new"},
+		{"certificate", "Renew the files of TLS: they are read again by themselves.", "the files of TLS|audit: the files of TLS|tls."},
+		{"tokens", "Mend the file of tokens: it is read again by itself.", "the token|token-file|the file of tokens|audit: the tokens|clients show wrong tokens"},
+		{"lending", "Nothing, unless borrowers lack worker ids: see docs/lending.md.", "audit: a worker id is|audit: a borrower is refused"},
+		{"configuration", "Change the setting that the line names.", "the process may have too few files|" +
+			"other hosts can reach|a client of tinyid|the store is of|requests were cut off"},
 	}
 }
 
@@ -60,7 +59,7 @@ func Anchors() (all []string) {
 func entryOf(x Event) (anchor string) {
 	length := 0
 	for _, e := range runbook() {
-		for _, begin := range e.begins {
+		for begin := range strings.SplitSeq(e.begins, "|") {
 			if len(begin) > length && strings.HasPrefix(x.Text, begin) {
 				anchor, length = e.anchor, len(begin)
 			}

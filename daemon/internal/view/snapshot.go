@@ -151,9 +151,16 @@ func (x *snapshot) namespace() Namespace {
 			holders = append(holders, w)
 		}
 	}
-	slices.SortFunc(holders, func(a, b roster.Worker) int {
-		return cmp.Or(rank(x.letter(a))-rank(x.letter(b)), cmp.Compare(a.Number, b.Number))
-	})
+	place := func(w roster.Worker) int {
+		switch {
+		case x.own(w):
+			return 0
+		case w.Silent():
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(holders, func(a, b roster.Worker) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.Number, b.Number)) })
 	for _, w := range holders[:min(len(holders), MaxHolders)] {
 		n.Holders = append(n.Holders, x.worker(w.Number))
 	}

@@ -10,16 +10,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// firstWait is how long a reader waits for a namespace that nobody looked at for as long as lately. readLimit is how long a
-// read may take.
-const firstWait, lately, readLimit = 2 * time.Second, 5 * time.Second, 30 * time.Second
-
-// pace says how soon a read may follow another: after a pause, and after share times as long as the other took.
-type pace struct {
-	pause time.Duration
-	share int
-	waits bool // for the read, if nobody waited lately
-}
+// A reader waits firstWait at most for a read that is under way, and only if the one before is older than lately.
+// readLimit is how long a read may take: a million registers take some time.
+const firstWait, lately, readLimit = 2 * time.Second, 5 * time.Second, 5 * time.Minute
 
 // Pool is a namespace whose worker ids are shown.
 type Pool struct {
@@ -36,12 +29,11 @@ type space struct {
 	wanted chan struct{} // has an element when a read is to begin
 
 	mu      sync.Mutex    // guards what follows
-	asked   time.Duration // when a watcher last asked, by the monotonic clock, as all here
 	reading chan struct{} // closed when the read that was asked for ends; nil without one
-	ended   time.Duration // of the last read
-	took    time.Duration
-	last    *snapshot // nil before the first
-	err     error     // of the last read
+	ended   time.Duration // when the last read ended, by the monotonic clock
+	took    time.Duration // by the last read
+	last    *snapshot     // nil before the first
+	err     error         // of the last read
 }
 
 func newSpace(p Pool, ours stored.Process, c snowfence.Clock) *space {
@@ -60,21 +52,17 @@ func (s *space) run(ctx context.Context) {
 	}
 }
 
-// ask begins a read if one is due. It returns a channel that is closed at the read's end if the reader should wait for it.
-func (s *space) ask(p pace) <-chan struct{} {
+// ask begins a read if one is due: a pause after the last one, and share times as long as that took. It returns a channel
+// that is closed at the read's end if the reader should wait for it.
+func (s *space) ask(pause time.Duration, share int) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, unknown := s.clock.Monotonic(), s.last == nil && s.err == nil
-	if s.reading == nil && (unknown || now-s.ended >= max(p.pause, time.Duration(p.share)*s.took)) {
+	age, unknown := s.clock.Monotonic()-s.ended, s.last == nil && s.err == nil
+	if s.reading == nil && (unknown || age >= max(pause, time.Duration(share)*s.took)) {
 		s.reading = make(chan struct{})
 		s.wanted <- struct{}{} // it has room: no read is under way
 	}
-	if !p.waits {
-		return nil
-	}
-	alone := now-s.asked > lately
-	s.asked = now
-	if unknown || alone {
+	if unknown || age > lately {
 		return s.reading
 	}
 	return nil

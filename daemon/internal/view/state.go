@@ -43,8 +43,8 @@ type Generator struct {
 	Problem   string  `json:"problem,omitempty"` // the name of the problem's type
 	Trouble   string  `json:"trouble,omitempty"` // a store that does not do its part, although ids go on
 	IDs       string  `json:"ids"`               // minted since the start
-	Rate      float64 `json:"rate"`              // ids a second, over the last ten seconds
-	Last      string  `json:"last,omitempty"`    // the newest id, or one above it: bounds the ids minted so far
+	Rate      float64 `json:"rate"`              // ids a second, over the last ten seconds, or up to twenty if nobody looked
+	Last      string  `json:"last,omitempty"`    // no id is above it so far: the last one of the reserved ticks, or the number that is reserved next
 
 	Worker     *int64    `json:"worker,omitempty"` // held now
 	Until      time.Time `json:"until,omitzero"`   // ids go on until then without the store
@@ -98,16 +98,16 @@ type Namespace struct {
 	Bin   int64  `json:"bin"`
 	Cells string `json:"cells"`
 
-	Holders []Worker `json:"holders"` // MaxHolders at most: this daemon's, then silent ones, then by worker id
-	Held    int64    `json:"held"`    // how many there are in all
-	Median  *float64 `json:"median_offset_ms,omitempty"`
-	Clock   string   `json:"clock"` // "store" if offsets are against the store's clock, else "median" of the holders
+	Holders []Worker `json:"holders"`                    // MaxHolders at most: this daemon's, then silent ones, then by worker id
+	Held    int64    `json:"held"`                       // how many there are in all
+	Median  *float64 `json:"median_offset_ms,omitempty"` // of the holders' clocks, against the store's clock or else this daemon's
+	Clock   string   `json:"clock"`                      // "store" if offsets are against the store's clock, else "median" of the holders
 }
 
 // Worker is one worker id and its register.
 type Worker struct {
 	Number  int64     `json:"worker"`
-	State   string    `json:"state"`
+	State   string    `json:"state"`  // empty if it is not known, as of some in a namespace of more than a million worker ids
 	Silent  bool      `json:"silent"` // held, and its holder missed the time to extend
 	Ours    bool      `json:"ours"`   // held by this daemon
 	Lent    bool      `json:"lent"`

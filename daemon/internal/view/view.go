@@ -128,7 +128,7 @@ func (v *View) Workers(ctx context.Context, store, namespace string, from, to in
 // minute old, or a hundred times as old as the count took. It waits for nothing.
 func (v *View) Censuses() (all []Census) {
 	for _, s := range v.spaces {
-		s.ask(pace{time.Minute, 100, false})
+		s.ask(time.Minute, 100)
 		if last, err := s.shown(); last != nil && err == nil {
 			all = append(all, Census{s.Pool, last.census})
 		}
@@ -142,7 +142,7 @@ func (v *View) await(ctx context.Context, spaces ...*space) {
 	defer stop()
 	var reads []<-chan struct{}
 	for _, s := range spaces {
-		if read := s.ask(pace{time.Second, 10, true}); read != nil {
+		if read := s.ask(time.Second, 10); read != nil {
 			reads = append(reads, read)
 		}
 	}
