@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -56,10 +58,10 @@ func storeName(g config.Generator) string {
 	return g.Stores[0]
 }
 
-// namespaces are those of the fenced generators.
+// namespaces are those of the fenced generators, in the order of their names.
 func (d *daemon) namespaces() (pools []view.Pool) {
-	for _, g := range d.settings.Generators {
-		if g.Fenced() {
+	for _, name := range slices.Sorted(maps.Keys(d.settings.Generators)) {
+		if g := d.settings.Generators[name]; g.Fenced() {
 			pools = append(pools, view.Pool{StoreName: storeName(g), Store: d.stores[storeName(g)], Namespace: g.Namespace})
 		}
 	}

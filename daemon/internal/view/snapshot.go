@@ -140,7 +140,9 @@ func (x *snapshot) namespace() Namespace {
 	for some := range slices.Chunk(x.letters, letters) {
 		cell := byte('.')
 		for _, letter := range some {
-			cell = telling(cell, letter)
+			if letter != '.' { // nearly all are
+				cell = telling(cell, letter)
+			}
 		}
 		cells = append(cells, cell)
 	}
