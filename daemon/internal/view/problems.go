@@ -81,7 +81,7 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 	}
 	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm {
 		add("soon", g.Name, "clock-unsafe", time.Time{}, "This host's clock is off by %s, and claims are refused from %s on.",
-			time.Duration(*g.Offset*float64(time.Millisecond)).Round(time.Second), stored.ClockTolerance)
+			duration(*g.Offset), stored.ClockTolerance)
 	}
 }
 
@@ -99,17 +99,26 @@ func pool(n Namespace, add adder) {
 		found("unreadable", "%d registers can't be claimed: they are damaged, or of another life of the namespace.", bad)
 	}
 	var silent []string
+	var worst float64
+	var where Worker
 	for _, w := range n.Holders {
 		if w.Silent && len(silent) < 10 {
 			silent = append(silent, strconv.FormatInt(w.Number, 10))
 		}
-		if w.Offset != nil && math.Abs(*w.Offset)-w.Error > clockAlarm {
-			found("clock-unsafe", "The clock of worker %d on host %q is off by %s.", w.Number, w.Host, time.Duration(*w.Offset*float64(time.Millisecond)).Round(time.Second))
+		if w.Offset != nil && math.Abs(*w.Offset)-w.Error > max(clockAlarm, math.Abs(worst)) {
+			worst, where = *w.Offset, w
 		}
+	}
+	if worst != 0 {
+		found("clock-unsafe", "The clock of worker %d on host %q is off by %s, more than any other.", where.Number, where.Host, duration(worst))
 	}
 	if n.Silent > 0 {
 		found("silent-holder", "%d holders missed the time to extend, among them worker %s.", n.Silent, strings.Join(silent, ", "))
 	}
+}
+
+func duration(milliseconds float64) time.Duration {
+	return time.Duration(milliseconds * float64(time.Millisecond)).Round(time.Second)
 }
 
 // field returns the text of an event's field, or nothing.
