@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -120,17 +121,22 @@ func (u *Use) token() (string, error) {
 
 // mayBorrow returns a problem unless another worker id may be lent.
 func (u *Use) mayBorrow(ctx context.Context, l kind.Lender) error {
-	census, err := u.m.lent.count(ctx, l, u.client.service.clock)
-	if err != nil {
+	if err := u.m.lent.count(ctx, l, u.client.service.clock); err != nil {
 		return err
 	}
-	most := census.Pool * *u.of.settings.LendShare / 100
+	g := u.client.grant
+	token, limit := "", int64(math.MaxInt64)
+	if g != nil {
+		token, limit = g.Name, int64(g.Lend)
+	}
+	pool, all, own := u.m.lent.figures(token)
+	most := pool * *u.of.settings.LendShare / 100
 	p := front.LeaseLimit.Problem(nil)
-	switch g := u.client.grant; {
-	case census.Lent >= most:
-		p.Detail = fmt.Sprintf("%d of %d worker ids are lent, and lend-share lets at most %d be lent", census.Lent, census.Pool, most)
-	case g != nil && census.ByToken[g.Name] >= int64(g.Lend):
-		p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", census.ByToken[g.Name])
+	switch {
+	case all >= most:
+		p.Detail = fmt.Sprintf("%d of %d worker ids are lent, and lend-share lets at most %d be lent", all, pool, most)
+	case own >= limit:
+		p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", own)
 	default:
 		return nil
 	}
@@ -177,23 +183,52 @@ func detailed(t front.Type, cause error, detail string) *front.Problem {
 
 // lent is how many worker ids are lent, counted now and then. Its zero value is ready to use.
 type lent struct {
-	mu      sync.Mutex
+	counting sync.Mutex // held by the client that counts for all
+
+	mu      sync.Mutex // guards what follows
 	known   kind.Census
 	counted time.Duration // on the monotonic clock; 0 if it was not
 }
 
-// count counts the worker ids that are lent, or returns a count that is young. One client counts for all.
-func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock) (kind.Census, error) {
+// count counts the worker ids that are lent, unless a count is young. A client waits for another one's count only if there
+// was none yet: the limits are soft, and a slow list must not hold up every claim.
+func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock) error {
+	young, ever := t.young(clock)
+	switch {
+	case young:
+		return nil
+	case !ever:
+		t.counting.Lock()
+	case !t.counting.TryLock():
+		return nil
+	}
+	defer t.counting.Unlock()
+	if young, _ := t.young(clock); young {
+		return nil // another client has counted
+	}
+	census, err := l.Census(ctx)
+	if err != nil {
+		return err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if now := clock.Monotonic(); t.counted == 0 || now-t.counted >= censusAge {
-		census, err := l.Census(ctx)
-		if err != nil {
-			return kind.Census{}, err
-		}
-		t.known, t.counted = census, clock.Monotonic()
-	}
-	return t.known, nil
+	t.known, t.counted = census, clock.Monotonic()
+	return nil
+}
+
+// young reports whether the last count is young, and whether there ever was one.
+func (t *lent) young(clock snowfence.Clock) (young, ever bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ever = t.counted != 0
+	return ever && clock.Monotonic()-t.counted < censusAge, ever
+}
+
+// figures are the size of the pool, and how many worker ids are lent in all and to a token.
+func (t *lent) figures(token string) (pool, all, own int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.known.Pool, t.known.Lent, t.known.ByToken[token]
 }
 
 // add counts one that was lent since.
