@@ -47,6 +47,7 @@ internal/sqlsession .
 internal/storeurl !
 internal/text
 internal/decode . internal/text
+internal/plan . internal/text
 store .
 internal/storeclient ! store
 # the right to a number
@@ -102,13 +103,12 @@ cmd/snowfence/forensics/idsource ! . daemon/engine internal/decode internal/text
 cmd/snowfence/forensics/idsort ! . cmd/snowfence/forensics/idsource internal/text
 cmd/snowfence/forensics/check . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource internal/decode internal/text
 cmd/snowfence/internal/page
-cmd/snowfence/internal/plan . cmd/snowfence/internal/page internal/text
 cmd/snowfence/internal/sqlfunc .
 cmd/snowfence/internal/takeover . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
-cmd/snowfence/internal/registers . cmd/snowfence/internal/page cmd/snowfence/internal/plan counter internal/decode internal/roster internal/text
+cmd/snowfence/internal/registers . cmd/snowfence/internal/page counter internal/decode internal/plan internal/roster internal/text
 cmd/snowfence/forensics/merge . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/takeover daemon/engine internal/roster internal/text store
 cmd/snowfence/internal/wrap ! . daemon/kind internal/lend | golang.org/x/sys
-cmd/snowfence ! . cmd/snowfence/internal/wrap cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/journal internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
+cmd/snowfence ! . cmd/snowfence/internal/wrap cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/journal internal/plan internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
 `
 
 // imported is what the go command says of a package.
