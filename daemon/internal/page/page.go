@@ -87,7 +87,7 @@ func New(cfg Config) (*Page, error) {
 // Routes lists the addresses.
 func (p *Page) Routes() []Route {
 	read := func(path string, answer func(*http.Request, front.Client) (any, error), parameters ...string) Route {
-		return Route{http.MethodGet, path, slices.Concat([]string{}, parameters), p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
+		return Route{http.MethodGet, path, append([]string{}, parameters...), p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
 			value, err := answer(r, c)
 			if err != nil {
 				return Answer{}, err
