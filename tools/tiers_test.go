@@ -93,10 +93,12 @@ daemon/internal/compat ! . daemon/config daemon/internal/front daemon/kind
 daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/front daemon/token
 daemon/internal/metrics ! . daemon/internal/front daemon/kind internal/roster store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/internal/budget daemon/internal/front daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
-daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/kind daemon/token
+daemon/internal/view
+daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token internal/decode internal/plan internal/text
+daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/internal/page daemon/kind daemon/token
 daemon/internal/respfront ! daemon/internal/budget daemon/internal/front daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daemon/kind | github.com/apache/thrift
-daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/kind daemon/openstore daemon/token fence internal/text store
+daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/page daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/internal/view daemon/kind daemon/openstore daemon/token fence internal/text store
 # the command line
 cmd/snowfence/internal/clock .
 cmd/snowfence/forensics/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress
