@@ -25,7 +25,6 @@ type Stamp struct {
 	Layout snowfence.Layout
 	Worker int64 // with the datacenter
 	Tick   snowfence.Tick
-	At     time.Time
 }
 
 // SpansOf returns the fields of a layout, which need not fit an id, without values.
@@ -44,25 +43,68 @@ func SpansOf(l snowfence.Layout) []Span {
 	return spans
 }
 
-// Stamp returns when and by whom the id was minted.
-func (d Document) Stamp() Stamp { return stampOf(d.layout, d.parts) }
+// Strip is an id of any form, bit by bit.
+type Strip struct {
+	ID        string      `json:"id"`     // as its system writes it
+	Format    string      `json:"format"` // that of a [Foreign], or "id" for a number under a layout
+	About     string      `json:"about"`  // in words, or the layout
+	Generator string      `json:"generator,omitempty"`
+	Time      string      `json:"time,omitempty"` // RFC 3339 in UTC
+	Tick      string      `json:"tick,omitempty"`
+	Worker    *int64      `json:"worker,omitempty"` // with the datacenter
+	Bits      int         `json:"bits"`             // of all fields; 0 for a text
+	Fields    []Span      `json:"fields"`           // from the highest bit to the lowest; those of a text have no bits
+	Written   [][2]string `json:"written"`          // the same id in other encodings: name and text
 
-// Spans returns all 64 bits.
-func (d Document) Spans() []Span {
-	spans := SpansOf(d.layout)
-	for i, f := range d.Fields {
-		spans[i].Value = strconv.FormatUint(f.Value, 10)
-	}
-	explain(spans, d.Stamp(), d.Time)
-	return spans
+	Stamp Stamp     `json:"-"`
+	At    time.Time `json:"-"` // zero if the id has no time
 }
 
-// Stamp returns when and by whom the id was minted.
-func (f *Foreign) Stamp() Stamp { return stampOf(f.layout, f.parts) }
+// Strip returns the bits of the id.
+func (d Document) Strip() Strip {
+	e := d.Encodings
+	s := Strip{
+		ID: d.ID, Format: "id", About: d.Layout, Generator: d.Generator, Time: d.Time, Fields: SpansOf(d.layout),
+		Written: [][2]string{{"decimal", e.Decimal}, {"19 digits", e.FixedDecimal}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}},
+	}
+	for i, f := range d.Fields {
+		s.Fields[i].Value = strconv.FormatUint(f.Value, 10)
+	}
+	s.finish(d.layout, d.parts)
+	return s
+}
 
-// Spans returns all bits of the id. The fields of a text have none.
-func (f *Foreign) Spans() []Span {
-	var spans []Span
+// Strip returns the bits of the id. The fields of a text have none.
+func (f *Foreign) Strip() Strip {
+	s := Strip{
+		ID: f.ID, Format: f.Format, About: f.About, Generator: f.Generator, Time: f.Time, At: f.At, Fields: f.spans(), Written: [][2]string{{"hex", f.Hex}},
+	}
+	s.finish(f.layout, f.parts)
+	return s
+}
+
+// finish adds what follows from the layout, which is zero for an id without.
+func (s *Strip) finish(l snowfence.Layout, p snowfence.Parts) {
+	if !l.IsZero() {
+		s.At = l.TimeOf(p.Tick).UTC()
+		s.Stamp = Stamp{Layout: l, Worker: p.Datacenter<<l.Bits(snowfence.Worker) | p.Worker, Tick: p.Tick}
+		s.Worker, s.Tick = &s.Stamp.Worker, strconv.FormatInt(int64(p.Tick), 10)
+	}
+	at := s.Time // a time that has several fields is said once
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		switch s.Bits += f.Bits; f.Kind {
+		case "time":
+			f.Meaning, at = at, ""
+		case "datacenter", "worker":
+			f.Meaning = fmt.Sprintf("of worker id %d", s.Stamp.Worker)
+		}
+	}
+}
+
+// spans returns all bits of the id. The fields of a text have none.
+func (f *Foreign) spans() []Span {
+	spans := []Span{}
 	number := new(big.Int).SetBytes(f.Bytes)
 	switch {
 	case f.layout.Wide:
@@ -86,7 +128,6 @@ func (f *Foreign) Spans() []Span {
 			s.Value = fmt.Sprintf("%0*x", (s.Bits+3)/4, value)
 		}
 	}
-	explain(spans, f.Stamp(), f.Time)
 	return spans
 }
 
@@ -128,26 +169,4 @@ func spansIn(text string) (spans []Span) {
 		first += bits
 	}
 	return spans
-}
-
-func stampOf(l snowfence.Layout, p snowfence.Parts) Stamp {
-	s := Stamp{Layout: l, Worker: p.Datacenter<<l.Bits(snowfence.Worker) | p.Worker, Tick: p.Tick}
-	if !l.IsZero() {
-		s.At = l.TimeOf(p.Tick).UTC()
-	}
-	return s
-}
-
-// explain says what the values mean. A time that has several fields is said once.
-func explain(spans []Span, s Stamp, at string) {
-	for i := range spans {
-		switch spans[i].Kind {
-		case "time":
-			spans[i].Meaning, at = at, ""
-		case "datacenter", "worker":
-			if !s.Layout.IsZero() {
-				spans[i].Meaning = fmt.Sprintf("of worker id %d", s.Worker)
-			}
-		}
-	}
 }

@@ -37,11 +37,11 @@ func TestSpansAreTheBitsOfTheSpecification(t *testing.T) {
 		if err != nil || f == nil {
 			t.Fatalf("%s: %v", id, err)
 		}
-		if got := drawn(f.Spans()); got != want {
+		if got := drawn(f.Strip().Fields); got != want {
 			t.Errorf("%s:\n%s, want\n%s", id, got, want)
 		}
-		if !f.Stamp().Layout.IsZero() {
-			t.Errorf("%s: has no layout, and the stamp %+v", id, f.Stamp())
+		if !f.Strip().Stamp.Layout.IsZero() || f.Strip().Worker != nil {
+			t.Errorf("%s: has no layout, and the stamp %+v", id, f.Strip().Stamp)
 		}
 	}
 }
@@ -63,14 +63,14 @@ func TestSpansAndStampAreThoseOfTheLayout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spans, stamp := r.Document().Spans(), r.Document().Stamp()
+		strip := r.Document().Strip()
 		if f != nil {
-			spans, stamp = f.Spans(), f.Stamp()
+			strip = f.Strip()
 		}
-		if got := drawn(spans); x.spans != "" && got != x.spans {
+		if got := drawn(strip.Fields); x.spans != "" && got != x.spans {
 			t.Errorf("%s of %s:\n%s, want\n%s", x.id, x.layout, got, x.spans)
 		}
-		if stamp.Worker != x.worker || !stamp.Layout.Equal(l) || !stamp.At.Equal(l.TimeOf(stamp.Tick)) {
+		if stamp := strip.Stamp; *strip.Worker != x.worker || stamp.Worker != x.worker || !stamp.Layout.Equal(l) || !strip.At.Equal(l.TimeOf(stamp.Tick)) {
 			t.Errorf("%s of %s: the stamp is %+v", x.id, x.layout, stamp)
 		}
 	}
@@ -108,7 +108,7 @@ func TestSpansOfATextHaveNoBits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := drawn(f.Spans()); got != x.want {
+		if got := drawn(f.Strip().Fields); got != x.want {
 			t.Errorf("%s: %s, want %s", text, got, x.want)
 		}
 	}

@@ -38,8 +38,15 @@ type Offer struct {
 
 	// Need is what the options meet, with the defaults of [For].
 	Need Requirements `json:"-"`
-	// TooWide are the narrowest layouts of the units that have no option. None of them fits an id.
-	TooWide []snowfence.Layout `json:"-"`
+	// Misfits are the units that have no option, each with its narrowest layout.
+	Misfits []Misfit `json:"-"`
+}
+
+// Misfit is a layout that does not do what is asked.
+type Misfit struct {
+	Name   string // a unit of time, or a preset
+	Layout snowfence.Layout
+	Why    string
 }
 
 // For offers layouts that meet the requirements, counting from an epoch: one for each unit.
@@ -61,7 +68,8 @@ func For(need Requirements, epoch time.Time) (Offer, error) {
 			l.Fields[len(l.Fields)-1].Bits += spare
 			offer.Options = append(offer.Options, Option{Layout: l, Widths: Widths(l), Capacity: CapacityOf(l)})
 		} else {
-			offer.TooWide = append(offer.TooWide, l)
+			why := fmt.Sprintf("%d bits, %d more than the %d there are", l.TotalBits(), -spare, need.limit())
+			offer.Misfits = append(offer.Misfits, Misfit{"ticks of " + unit.String(), l, why})
 		}
 	}
 	slices.SortStableFunc(offer.Options, func(a, b Option) int {

@@ -88,36 +88,30 @@ func (p *Page) functions() template.FuncMap {
 		Text string
 		Code bool
 	}
-	relative := func(t time.Time) string { return decode.Relative(t, p.Clock.Wall()) }
 	return template.FuncMap{
-		"relative": relative,
-		"duration": func(ms int64) string {
-			if ms = max(ms, 0); ms < 1000 {
-				return fmt.Sprintf("%d ms", ms)
-			}
-			return strings.TrimPrefix(decode.Relative(time.UnixMilli(ms/1000*1000), time.UnixMilli(0)), "in ")
-		},
+		"relative": func(t time.Time) string { return decode.Relative(t, p.Clock.Wall()) },
 		"utc": func(t time.Time) string {
-			if t.IsZero() {
-				return ""
-			}
-			return t.UTC().Format(time.DateTime)
+			return strings.TrimPrefix(t.UTC().Format(time.DateTime), "0001-01-01 00:00:00")
 		},
-		"grouped": func(n any) string {
-			shown := fmt.Sprint(n)
-			if whole, err := strconv.ParseInt(shown, 10, 64); err == nil {
-				return text.Grouped(whole)
+		"duration": func(ms int64) string {
+			if ms < 1000 {
+				return fmt.Sprintf("%d ms", max(ms, 0))
+			}
+			return strings.TrimPrefix(decode.Relative(time.Unix(ms/1000, 0), time.Unix(0, 0)), "in ")
+		},
+		"grouped": func(number any) string {
+			shown := fmt.Sprint(number)
+			if n, err := strconv.ParseInt(shown, 10, 64); err == nil {
+				return text.Grouped(n)
 			}
 			return shown
 		},
 		"decimals": func(n int, x any) string {
-			switch x := x.(type) {
-			case float64:
+			if p, ok := x.(*float64); ok && p != nil {
+				x = *p
+			}
+			if x, ok := x.(float64); ok {
 				return strconv.FormatFloat(x, 'f', n, 64)
-			case *float64:
-				if x != nil {
-					return strconv.FormatFloat(*x, 'f', n, 64)
-				}
 			}
 			return ""
 		},

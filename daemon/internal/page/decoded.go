@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence/daemon/internal/front"
@@ -12,17 +11,11 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Decoded ids are looked for in at most so many generators and namespaces.
+// An id is looked for in at most so many generators and namespaces.
 const (
 	maxGenerators = 16
 	maxOwners     = 8
 )
-
-// document is an id that was decoded: a [decode.Document] or a [*decode.Foreign].
-type document interface {
-	Spans() []decode.Span
-	Stamp() decode.Stamp
-}
 
 // decode says what the query's id is. Without a generator it takes the reading that says most.
 func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
@@ -35,74 +28,61 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.Decode(text, "", name)
-	best, _ := answer.(document)
-	d := &Decoded{Text: text, Written: [][2]string{}, Owners: []Owner{}}
-	if name == "" && weight(best) < 3 {
+	d := &Decoded{Text: text, Owners: []Owner{}}
+	d.Strip, err = read(c, text, name)
+	if name == "" && weight(d.Strip) < 3 {
 		for _, g := range s.state.Generators[:min(len(s.state.Generators), maxGenerators)] {
-			other, failed := c.Decode(text, "", g.Name)
-			of, _ := other.(document)
-			switch rank := weight(of); {
-			case failed != nil:
-			case rank > weight(best):
-				best, err, d.Others = of, nil, nil
-			case rank == weight(best):
+			other, failed := read(c, text, g.Name)
+			switch {
+			case failed != nil || weight(other) < weight(d.Strip):
+			case weight(other) == weight(d.Strip):
 				d.Others = append(d.Others, g.Name)
+			default:
+				d.Strip, d.Others, err = other, nil, nil
 			}
 		}
 	}
-	if best == nil {
+	if err != nil {
 		return nil, err
 	}
-	d.fill(best, p)
-	if !best.Stamp().Layout.IsZero() {
-		p.owners(r.Context(), s.state, d, best.Stamp())
+	if !d.At.IsZero() {
+		d.Relative = decode.Relative(d.At, p.Clock.Wall())
+	}
+	if d.Worker != nil {
+		p.owners(r.Context(), s.state, d)
 	}
 	return d, nil
 }
 
-// weight is how much a reading says.
-func weight(of document) int {
-	switch f, _ := of.(*decode.Foreign); {
-	case of == nil:
-		return 0
-	case !of.Stamp().Layout.IsZero():
-		return 3
-	case f != nil && f.Format == "text":
-		return 1
+// read decodes an id for a client.
+func read(c front.Client, text, generator string) (decode.Strip, error) {
+	answer, err := c.Decode(text, "", generator)
+	if of, ok := answer.(interface{ Strip() decode.Strip }); ok && err == nil {
+		return of.Strip(), nil
 	}
-	return 2
+	return decode.Strip{}, err
 }
 
-// fill takes what the document says by itself.
-func (d *Decoded) fill(from document, p *Page) {
-	switch of := from.(type) {
-	case decode.Document:
-		e := of.Encodings
-		d.ID, d.Format, d.About, d.Generator, d.Time = of.ID, "id", of.Layout, of.Generator, of.Time
-		d.Written = append(d.Written, [][2]string{{"decimal", e.Decimal}, {"19 digits", e.FixedDecimal}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}}...)
-	case *decode.Foreign:
-		d.ID, d.Format, d.About, d.Generator, d.Time = of.ID, of.Format, of.About, of.Generator, of.Time
-		d.Written = append(d.Written, [2]string{"hex", of.Hex})
-		if !of.At.IsZero() {
-			d.Relative = decode.Relative(of.At, p.Clock.Wall())
-		}
+// weight is how much a reading says.
+func weight(s decode.Strip) int {
+	switch {
+	case s.Worker != nil:
+		return 3
+	case s.Bits > 0:
+		return 2
+	case s.Format != "":
+		return 1
 	}
-	d.Fields = append([]decode.Span{}, from.Spans()...)
-	for _, f := range d.Fields {
-		d.Bits += f.Bits
-	}
-	if s := from.Stamp(); !s.Layout.IsZero() {
-		d.Worker, d.Tick, d.Relative = &s.Worker, strconv.FormatInt(int64(s.Tick), 10), decode.Relative(s.At, p.Clock.Wall())
-	}
+	return 0
 }
 
 // owners finds the registers of the id's worker id: in the generator's namespace, or in all that have the layout.
-func (p *Page) owners(ctx context.Context, s view.State, d *Decoded, stamp decode.Stamp) {
+func (p *Page) owners(ctx context.Context, s view.State, d *Decoded) {
+	number := d.Stamp.Worker
 	for _, ns := range s.Namespaces {
-		of := ns.Layout == stamp.Layout.String()
+		of := ns.Layout == d.Stamp.Layout.String()
 		for _, g := range s.Generators {
-			if d.Generator != "" && g.Name == d.Generator {
+			if g.Name == d.Generator {
 				of = g.Namespace == ns.Name && g.Store == ns.Store
 			}
 		}
@@ -110,30 +90,29 @@ func (p *Page) owners(ctx context.Context, s view.State, d *Decoded, stamp decod
 			continue
 		}
 		o := Owner{Store: ns.Store, Namespace: ns.Name}
-		list, err := p.Source.Workers(ctx, ns.Store, ns.Name, stamp.Worker, stamp.Worker+1)
+		list, err := p.Source.Workers(ctx, ns.Store, ns.Name, number, number+1)
 		switch {
 		case err != nil:
 			o.Error = err.Error()
-		case len(list) == 0 || list[0].Number != stamp.Worker:
-			o.Error = fmt.Sprintf("the register of worker id %d was not read", stamp.Worker)
+		case len(list) == 0 || list[0].Number != number:
+			o.Error = fmt.Sprintf("the register of worker id %d was not read", number)
 		default:
-			o.Worker = list[0]
-			o.judge(stamp)
+			o.judge(list[0], d)
 		}
 		d.Owners = append(d.Owners, o)
 	}
 }
 
-// judge says whether the register's term has the tick.
-func (o *Owner) judge(stamp decode.Stamp) {
-	w := o.Worker
-	o.Covers = w.Host != "" && !stamp.At.Before(w.From) && stamp.At.Before(w.Until)
+// judge says whether the register's term has the id's tick.
+func (o *Owner) judge(w view.Worker, d *Decoded) {
+	o.Worker = w
+	o.Covers = w.Host != "" && !d.At.Before(w.From) && d.At.Before(w.Until)
 	switch {
 	case o.Covers:
 		o.Text = fmt.Sprintf("Term %d of worker id %d has this tick: host %s, process %d.", w.Term, w.Number, w.Host, w.PID)
 	case w.Until.IsZero():
 		o.Text = fmt.Sprintf("Worker id %d was never held here: the id is of another namespace.", w.Number)
-	case stamp.At.Before(w.Until):
+	case d.At.Before(w.Until):
 		o.Text = fmt.Sprintf("An earlier term of worker id %d may have minted it. The register has its last term alone.", w.Number)
 	default:
 		o.Text = fmt.Sprintf("No term of worker id %d has this tick yet: the id is of another namespace.", w.Number)

@@ -37,21 +37,12 @@ type Login struct {
 
 // Decoded is an id, bit by bit. Its JSON is the answer of /ui/decode.
 type Decoded struct {
-	Text      string        `json:"text"`            // as it was given
-	Error     string        `json:"error,omitempty"` // of the page alone, where the view answers a problem; all below is empty
-	ID        string        `json:"id"`              // as its system writes it
-	Format    string        `json:"format"`          // uuid, ulid, objectid, wide, number or text; id for a number under a layout
-	About     string        `json:"about"`           // in words, or the layout
-	Generator string        `json:"generator,omitempty"`
-	Others    []string      `json:"others,omitempty"` // generators whose id the text may be just as well
-	Time      string        `json:"time,omitempty"`   // RFC 3339 in UTC
-	Relative  string        `json:"relative,omitempty"`
-	Tick      string        `json:"tick,omitempty"`
-	Worker    *int64        `json:"worker,omitempty"` // with the datacenter
-	Bits      int           `json:"bits"`             // of the strip; 0 for a text, which has none
-	Fields    []decode.Span `json:"fields"`           // from the highest bit to the lowest; those of a text have no bits
-	Written   [][2]string   `json:"written"`          // the same id in other encodings: name and text
-	Owners    []Owner       `json:"owners"`           // by namespace: whose it may be
+	Text  string `json:"text"`            // as it was given
+	Error string `json:"error,omitempty"` // of the page alone, where the view answers a problem; all else is empty
+	decode.Strip
+	Relative string   `json:"relative,omitempty"`
+	Others   []string `json:"others,omitempty"` // generators whose id the text may be just as well
+	Owners   []Owner  `json:"owners"`           // by namespace: whose it may be
 }
 
 // Owner says whose an id may be, by the register of its worker id in one namespace.

@@ -60,8 +60,11 @@ type Route struct {
 	Method     string // GET stands for HEAD, too
 	Path       string
 	Parameters []string // that the query may have; nil for any
-	Answer     func(h http.Header, r *http.Request, c front.Client) (Answer, error)
+	Answer     Answerer
 }
+
+// Answerer answers a request of a client. It adds headers to those that the front has set.
+type Answerer func(h http.Header, r *http.Request, c front.Client) (Answer, error)
 
 // QueryError is returned for a part of a query that can't be used.
 type QueryError struct{ Field, Value, Limit string }
@@ -86,26 +89,17 @@ func New(cfg Config) (*Page, error) {
 
 // Routes lists the addresses.
 func (p *Page) Routes() []Route {
-	read := func(path string, answer func(*http.Request, front.Client) (any, error), parameters ...string) Route {
-		return Route{http.MethodGet, path, append([]string{}, parameters...), p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
-			value, err := answer(r, c)
-			if err != nil {
-				return Answer{}, err
-			}
-			body, err := json.Marshal(value)
-			return tagged(h, r, tagOf(body), typeJSON, append(body, '\n')), err
-		})}
-	}
+	none := []string{}
 	return []Route{
 		{http.MethodGet, "/", nil, p.index},
-		{http.MethodGet, "/ui/state", []string{}, p.guard(p.state)},
-		read("/ui/history", func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil }),
-		read("/ui/workers", p.workers, "store", "namespace", "from", "to"),
-		read("/ui/decode", func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) }, "id", "generator"),
-		read("/ui/plan", func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) }, "years", "workers", "rate"),
-		{http.MethodGet, "/ui/runbook", []string{}, p.asset},
-		{http.MethodPost, "/ui/token", []string{}, p.login},
-		{http.MethodGet, "/ui/{asset...}", []string{}, p.asset},
+		{http.MethodGet, "/ui/state", none, p.guard(p.state)},
+		{http.MethodGet, "/ui/history", none, p.json(func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil })},
+		{http.MethodGet, "/ui/workers", []string{"store", "namespace", "from", "to"}, p.json(p.workers)},
+		{http.MethodGet, "/ui/decode", []string{"id", "generator"}, p.json(func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) })},
+		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, p.json(func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) })},
+		{http.MethodGet, "/ui/runbook", none, p.asset},
+		{http.MethodPost, "/ui/token", none, p.login},
+		{http.MethodGet, "/ui/{asset...}", none, p.asset},
 	}
 }
 
@@ -130,6 +124,18 @@ func (p *Page) snapshot(ctx context.Context) (snapshot, error) {
 	s.tag, s.json = tagOf(content), append(s.json, '\n')
 	p.last = s
 	return s, nil
+}
+
+// json answers those who may see it with a value.
+func (p *Page) json(value func(*http.Request, front.Client) (any, error)) Answerer {
+	return p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
+		v, err := value(r, c)
+		if err != nil {
+			return Answer{}, err
+		}
+		body, err := json.Marshal(v)
+		return tagged(h, r, tagOf(body), typeJSON, append(body, '\n')), err
+	})
 }
 
 func (p *Page) state(h http.Header, r *http.Request, _ front.Client) (Answer, error) {

@@ -61,7 +61,7 @@ func (p *Page) allow(h http.Header, r *http.Request, c front.Client) error {
 }
 
 // guard lets those see an answer who may.
-func (p *Page) guard(answer func(http.Header, *http.Request, front.Client) (Answer, error)) func(http.Header, *http.Request, front.Client) (Answer, error) {
+func (p *Page) guard(answer Answerer) Answerer {
 	return func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
 		if err := p.allow(h, r, c); err != nil {
 			return Answer{}, err
