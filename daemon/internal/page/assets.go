@@ -89,9 +89,20 @@ func (p *Page) functions() template.FuncMap {
 		Code bool
 	}
 	return template.FuncMap{
-		"relative": func(t time.Time) string { return decode.Relative(t, p.Clock.Wall()) },
-		"utc": func(t time.Time) string {
-			return strings.TrimPrefix(t.UTC().Format(time.DateTime), "0001-01-01 00:00:00")
+		"relative": func(t time.Time) string {
+			if t.IsZero() {
+				return ""
+			}
+			return decode.Relative(t, p.Clock.Wall())
+		},
+		"utc": func(of any) string { // a time, or seconds since 1970
+			t, _ := of.(time.Time)
+			if seconds, ok := of.(int64); ok {
+				t = time.Unix(seconds, 0)
+			} else if t.IsZero() {
+				return ""
+			}
+			return t.UTC().Format(time.DateTime)
 		},
 		"duration": func(ms int64) string {
 			if ms < 1000 {

@@ -170,8 +170,10 @@ func (p *Page) index(h http.Header, r *http.Request, c front.Client) (Answer, er
 
 func (p *Page) render(name string, value any) (Answer, error) {
 	var b bytes.Buffer
-	err := p.templates.ExecuteTemplate(&b, name, value)
-	return Answer{http.StatusOK, "text/html; charset=utf-8", b.Bytes()}, err
+	if err := p.templates.ExecuteTemplate(&b, name, value); err != nil {
+		return Answer{}, err
+	}
+	return Answer{http.StatusOK, "text/html; charset=utf-8", b.Bytes()}, nil
 }
 
 // workers answers with the registers of some worker ids.

@@ -2,6 +2,7 @@ package page_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -196,7 +197,7 @@ func TestPageShowsTheNumbersOfItsSource(t *testing.T) {
 		"/ui/workers?store=&namespace=main&from=0&to=256": {"application/json", `{"workers":[{"worker":5,`},
 		"/ui/decode?id=7": {"application/json", `"id":"7"`},
 		"/ui/plan":        {"application/json", `"layout":"ms41-worker10-seq12@2026-01-01T00:00:00Z"`},
-		"/ui/runbook":     {"text/html; charset=utf-8", "<!DOCTYPE html>"},
+		"/ui/runbook":     {"text/html; charset=utf-8", "<html"},
 	} {
 		answer, body := f.ask(t, "GET "+path)
 		if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != want.kind || !strings.Contains(body, want.part) {
@@ -334,7 +335,7 @@ func TestTokenIsKeptWhereNoScriptAndNoOtherSiteCanUseIt(t *testing.T) {
 			t.Errorf("the cookie is %s", c)
 		}
 		kept := "Cookie: " + c.Name + "=" + c.Value
-		if answer, body := f.ask(t, "GET /", kept); answer.StatusCode != 200 || !strings.Contains(body, "Forget the token") {
+		if answer, body := f.ask(t, "GET /", kept); answer.StatusCode != 200 || !strings.Contains(body, `action="/ui/token"`) {
 			t.Errorf("%s: %d", c.Name, answer.StatusCode)
 		}
 		if answer, _ := f.ask(t, "POST /ui/token token=", kept); answer.StatusCode != http.StatusSeeOther || answer.Cookies()[0].MaxAge >= 0 {
@@ -516,6 +517,58 @@ func TestDocumentsHaveNothingInLine(t *testing.T) {
 		} {
 			if found := regexp.MustCompile(pattern).Find(text); found != nil {
 				t.Errorf("%s has %s: %s", name, what, found)
+			}
+		}
+	}
+}
+
+func TestEveryFileIsServedAsItsType(t *testing.T) {
+	f := serve(t, secret)
+	types := map[string]string{
+		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+	}
+	err := filepath.WalkDir("assets", func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		want, err := os.ReadFile(name)
+		answer, body := f.ask(t, "GET /ui/"+strings.TrimPrefix(filepath.ToSlash(name), "assets/"))
+		switch template := name == filepath.FromSlash("assets/index.html") || name == filepath.FromSlash("assets/login.html"); {
+		case template && answer.StatusCode != 404:
+			t.Errorf("%s, a template: %d", name, answer.StatusCode)
+		case !template && (answer.StatusCode != 200 || body != string(want) || answer.Header.Get("Content-Type") != types[filepath.Ext(name)]):
+			t.Errorf("%s: %d %s", name, answer.StatusCode, answer.Header.Get("Content-Type"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLibrariesAreWhatTheirVERSIONSays compares the files of others with the sums that stand beside them.
+func TestLibrariesAreWhatTheirVERSIONSays(t *testing.T) {
+	versions, err := filepath.Glob("assets/*/VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range versions {
+		text, err := os.ReadFile(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := os.ReadDir(filepath.Dir(version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(filepath.Join(filepath.Dir(version), file.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if file.Name() != "VERSION" && !strings.Contains(string(text), fmt.Sprintf("%x  %s\n", sha256.Sum256(content), file.Name())) {
+				t.Errorf("%s has another sum of %s", version, file.Name())
 			}
 		}
 	}
