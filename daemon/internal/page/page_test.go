@@ -146,8 +146,17 @@ func serve(t *testing.T, tokens string, change ...func(*httpfront.Config)) fixtu
 	return fixture{s, ring, "http://" + address, client}
 }
 
+// reply is an answer without its body.
+type reply struct {
+	Code    int
+	Header  http.Header
+	Cookies []*http.Cookie
+	Close   bool
+	Length  int64
+}
+
 // ask sends a request, "GET /path" or "POST /path body", with headers "Name: value". It returns the answer with its body.
-func (f fixture) ask(t *testing.T, what string, headers ...string) (*http.Response, string) {
+func (f fixture) ask(t *testing.T, what string, headers ...string) (reply, string) {
 	t.Helper()
 	method, target, _ := strings.Cut(what, " ")
 	target, body, posted := strings.Cut(target, " ")
@@ -175,17 +184,17 @@ func (f fixture) ask(t *testing.T, what string, headers ...string) (*http.Respon
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return answer, string(got)
+	return reply{answer.StatusCode, answer.Header, answer.Cookies(), answer.Close, answer.ContentLength}, string(got)
 }
 
 // sign shows a token, and returns the header with the cookie.
 func (f fixture) sign(t *testing.T, text string) string {
 	t.Helper()
 	answer, body := f.ask(t, "POST /ui/token token="+url.QueryEscape(text), "Sec-Fetch-Site: same-origin")
-	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) != 1 {
-		t.Fatalf("%d %s", answer.StatusCode, body)
+	if answer.Code != http.StatusSeeOther || len(answer.Cookies) != 1 {
+		t.Fatalf("%d %s", answer.Code, body)
 	}
-	return "Cookie: " + answer.Cookies()[0].Name + "=" + answer.Cookies()[0].Value
+	return "Cookie: " + answer.Cookies[0].Name + "=" + answer.Cookies[0].Value
 }
 
 func TestPageShowsTheNumbersOfItsSource(t *testing.T) {
@@ -200,12 +209,12 @@ func TestPageShowsTheNumbersOfItsSource(t *testing.T) {
 		"/ui/runbook":     {"text/html; charset=utf-8", "<html"},
 	} {
 		answer, body := f.ask(t, "GET "+path)
-		if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != want.kind || !strings.Contains(body, want.part) {
-			t.Errorf("%s: %d %s %s", path, answer.StatusCode, answer.Header.Get("Content-Type"), body)
+		if answer.Code != 200 || answer.Header.Get("Content-Type") != want.kind || !strings.Contains(body, want.part) {
+			t.Errorf("%s: %d %s %s", path, answer.Code, answer.Header.Get("Content-Type"), body)
 		}
 		head, none := f.ask(t, "HEAD "+path)
-		if head.StatusCode != 200 || none != "" || head.ContentLength != answer.ContentLength {
-			t.Errorf("HEAD %s: %d with %d bytes of %d, GET has %d", path, head.StatusCode, len(none), head.ContentLength, answer.ContentLength)
+		if head.Code != 200 || none != "" || head.Length != answer.Length {
+			t.Errorf("HEAD %s: %d with %d bytes of %d, GET has %d", path, head.Code, len(none), head.Length, answer.Length)
 		}
 	}
 }
@@ -238,8 +247,8 @@ func TestEveryAnswerOfThePageIsHardened(t *testing.T) {
 		{open, "GET /", []string{"Host: rebound.example"}, 421, "no-store"},
 	} {
 		answer, body := x.from.ask(t, x.what, x.headers...)
-		if answer.StatusCode != x.status {
-			t.Errorf("%s %q: %d %s, want %d", x.what, x.headers, answer.StatusCode, body, x.status)
+		if answer.Code != x.status {
+			t.Errorf("%s %q: %d %s, want %d", x.what, x.headers, answer.Code, body, x.status)
 		}
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -260,13 +269,13 @@ func TestStateIsSentAgainOnlyWhenMoreThanItsTimeChanged(t *testing.T) {
 	first, _ := f.ask(t, "GET /ui/state")
 	known := "If-None-Match: " + first.Header.Get("ETag")
 	f.clock.passed.Add(int64(time.Second))
-	if again, body := f.ask(t, "GET /ui/state", known); again.StatusCode != http.StatusNotModified || body != "" {
-		t.Errorf("nothing changed: %d %s", again.StatusCode, body)
+	if again, body := f.ask(t, "GET /ui/state", known); again.Code != http.StatusNotModified || body != "" {
+		t.Errorf("nothing changed: %d %s", again.Code, body)
 	}
 	f.state.Generators[0].IDs = "9007199254740994"
 	f.clock.passed.Add(int64(time.Second))
-	if again, body := f.ask(t, "GET /ui/state", known); again.StatusCode != 200 || !strings.Contains(body, "9007199254740994") {
-		t.Errorf("an id was minted: %d %s", again.StatusCode, body)
+	if again, body := f.ask(t, "GET /ui/state", known); again.Code != 200 || !strings.Contains(body, "9007199254740994") {
+		t.Errorf("an id was minted: %d %s", again.Code, body)
 	}
 }
 
@@ -298,21 +307,21 @@ func TestReaderWithoutATokenGetsTheFormAndNoData(t *testing.T) {
 		{"Authorization: Bearer for-one-generator", 403, "must allow all"},
 	} {
 		answer, body := f.ask(t, "GET /?id=7", x.shown)
-		if answer.StatusCode != x.status || !strings.Contains(body, `action="/ui/token"`) || !strings.Contains(body, x.reason) || strings.Contains(body, "host-") {
-			t.Errorf("%q: %d %s", x.shown, answer.StatusCode, body)
+		if answer.Code != x.status || !strings.Contains(body, `action="/ui/token"`) || !strings.Contains(body, x.reason) || strings.Contains(body, "host-") {
+			t.Errorf("%q: %d %s", x.shown, answer.Code, body)
 		}
 		for _, path := range []string{"/ui/state", "/ui/history", "/ui/workers", "/ui/decode?id=7", "/ui/plan"} {
 			answer, body := f.ask(t, "GET "+path, x.shown)
-			if answer.StatusCode != x.status || answer.Header.Get("Content-Type") != "application/problem+json" || strings.Contains(body, "host-") {
-				t.Errorf("%s with %q: %d %s", path, x.shown, answer.StatusCode, body)
+			if answer.Code != x.status || answer.Header.Get("Content-Type") != "application/problem+json" || strings.Contains(body, "host-") {
+				t.Errorf("%s with %q: %d %s", path, x.shown, answer.Code, body)
 			}
 		}
-		if answer, _ := f.ask(t, "GET /ui/runbook", x.shown); answer.StatusCode != 200 {
-			t.Errorf("the runbook with %q: %d", x.shown, answer.StatusCode)
+		if answer, _ := f.ask(t, "GET /ui/runbook", x.shown); answer.Code != 200 {
+			t.Errorf("the runbook with %q: %d", x.shown, answer.Code)
 		}
 	}
-	if answer, body := f.ask(t, "GET /", "Authorization: Bearer "+secret); answer.StatusCode != 200 || !strings.Contains(body, "host-a") {
-		t.Errorf("with a token: %d", answer.StatusCode)
+	if answer, body := f.ask(t, "GET /", "Authorization: Bearer "+secret); answer.Code != 200 || !strings.Contains(body, "host-a") {
+		t.Errorf("with a token: %d", answer.Code)
 	}
 }
 
@@ -327,19 +336,19 @@ func TestTokenIsKeptWhereNoScriptAndNoOtherSiteCanUseIt(t *testing.T) {
 		f := fixture{url: server.URL, http: server.Client()}
 		f.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		answer, _ := f.ask(t, "POST /ui/token token="+secret)
-		if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" || len(answer.Cookies()) != 1 {
-			t.Fatalf("%d %v", answer.StatusCode, answer.Header)
+		if answer.Code != http.StatusSeeOther || answer.Header.Get("Location") != "/" || len(answer.Cookies) != 1 {
+			t.Fatalf("%d %v", answer.Code, answer.Header)
 		}
-		c := answer.Cookies()[0]
+		c := answer.Cookies[0]
 		if c.Name != want.Name || c.Secure != want.Secure || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.MaxAge != 0 {
 			t.Errorf("the cookie is %s", c)
 		}
 		kept := "Cookie: " + c.Name + "=" + c.Value
-		if answer, body := f.ask(t, "GET /", kept); answer.StatusCode != 200 || !strings.Contains(body, `action="/ui/token"`) {
-			t.Errorf("%s: %d", c.Name, answer.StatusCode)
+		if answer, body := f.ask(t, "GET /", kept); answer.Code != 200 || !strings.Contains(body, `action="/ui/token"`) {
+			t.Errorf("%s: %d", c.Name, answer.Code)
 		}
-		if answer, _ := f.ask(t, "POST /ui/token token=", kept); answer.StatusCode != http.StatusSeeOther || answer.Cookies()[0].MaxAge >= 0 {
-			t.Errorf("an empty token: %d %v", answer.StatusCode, answer.Cookies())
+		if answer, _ := f.ask(t, "POST /ui/token token=", kept); answer.Code != http.StatusSeeOther || answer.Cookies[0].MaxAge >= 0 {
+			t.Errorf("an empty token: %d %v", answer.Code, answer.Cookies)
 		}
 	}
 }
@@ -352,13 +361,13 @@ func TestCookieCountsOnTheRoutesOfThePageAlone(t *testing.T) {
 		"GET /v1/generators": 401, "GET /metrics": 401, "GET /cache": 401, "POST /v1/generators/default/leases": 401, "GET /api/segment/get/users": 401,
 		"POST /v1/generators/default/reservations": 401,
 	} {
-		if answer, body := f.ask(t, what, kept, "Sec-Fetch-Site: same-origin"); answer.StatusCode != want {
-			t.Errorf("%s: %d %s, want %d", what, answer.StatusCode, body, want)
+		if answer, body := f.ask(t, what, kept, "Sec-Fetch-Site: same-origin"); answer.Code != want {
+			t.Errorf("%s: %d %s, want %d", what, answer.Code, body, want)
 		}
 	}
 	for _, path := range []string{"/", "/ui/state", "/v1/decode/7"} {
-		if answer, _ := f.ask(t, "GET "+path, kept, "Authorization: Bearer wrong"); answer.StatusCode != 401 {
-			t.Errorf("%s: %d beside a wrong header, which counts alone", path, answer.StatusCode)
+		if answer, _ := f.ask(t, "GET "+path, kept, "Authorization: Bearer wrong"); answer.Code != 401 {
+			t.Errorf("%s: %d beside a wrong header, which counts alone", path, answer.Code)
 		}
 	}
 }
@@ -382,13 +391,13 @@ func TestCookieMintsForThePageAlone(t *testing.T) {
 		{[]string{"Origin: http://127.0.0.1:1"}, 403},
 	} {
 		for _, method := range []string{"GET", "POST"} {
-			if answer, body := f.ask(t, method+" /v1/generators/default/ids", append(x.headers, kept)...); answer.StatusCode != x.status {
-				t.Errorf("%s with %q: %d %s, want %d", method, x.headers, answer.StatusCode, body, x.status)
+			if answer, body := f.ask(t, method+" /v1/generators/default/ids", append(x.headers, kept)...); answer.Code != x.status {
+				t.Errorf("%s with %q: %d %s, want %d", method, x.headers, answer.Code, body, x.status)
 			}
 		}
 	}
-	if answer, _ := f.ask(t, "POST /v1/generators/default/ids", "Authorization: Bearer "+secret); answer.StatusCode != 200 {
-		t.Errorf("a program with a token: %d", answer.StatusCode)
+	if answer, _ := f.ask(t, "POST /v1/generators/default/ids", "Authorization: Bearer "+secret); answer.Code != 200 {
+		t.Errorf("a program with a token: %d", answer.Code)
 	}
 }
 
@@ -399,8 +408,8 @@ func TestWrongTokenOfTheFormOrACookieIsAGuess(t *testing.T) {
 		f := serve(t, secret)
 		for i := range 6 {
 			answer, _ := f.ask(t, what[0], what[1:]...)
-			if answer.StatusCode != 401 || answer.Close != (i == 5) {
-				t.Errorf("%s, guess %d: %d, and the connection ends: %v", name, i, answer.StatusCode, answer.Close)
+			if answer.Code != 401 || answer.Close != (i == 5) {
+				t.Errorf("%s, guess %d: %d, and the connection ends: %v", name, i, answer.Code, answer.Close)
 			}
 		}
 	}
@@ -419,8 +428,8 @@ func TestWithdrawnTokenShowsTheFormAgain(t *testing.T) {
 		c.Service = service.New(service.Config{Settings: fronttest.Settings(t), Tokens: ring})
 	})
 	kept := f.sign(t, secret)
-	if answer, _ := f.ask(t, "GET /ui/state", kept); answer.StatusCode != 200 {
-		t.Fatal(answer.StatusCode)
+	if answer, _ := f.ask(t, "GET /ui/state", kept); answer.Code != 200 {
+		t.Fatal(answer.Code)
 	}
 	if err := os.WriteFile(path, []byte("another "+token.HashOf("another").String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -430,8 +439,8 @@ func TestWithdrawnTokenShowsTheFormAgain(t *testing.T) {
 	}
 	for _, path := range []string{"/", "/ui/state"} {
 		answer, body := f.ask(t, "GET "+path, kept)
-		if answer.StatusCode != 401 || strings.Contains(body, "host-a") || len(answer.Cookies()) != 1 || answer.Cookies()[0].MaxAge >= 0 {
-			t.Errorf("%s: %d %v", path, answer.StatusCode, answer.Cookies())
+		if answer.Code != 401 || strings.Contains(body, "host-a") || len(answer.Cookies) != 1 || answer.Cookies[0].MaxAge >= 0 {
+			t.Errorf("%s: %d %v", path, answer.Code, answer.Cookies)
 		}
 	}
 }
@@ -443,8 +452,8 @@ func TestPageOfAnotherSiteCanNotUseThePage(t *testing.T) {
 			"Sec-Fetch-Site: cross-site": 403, "Sec-Fetch-Site: same-site": 403, "Origin: http://elsewhere.example": 403, "Origin: null": 403,
 			"Host: rebound.example": 421, "Host: rebound.example:7600": 421,
 		} {
-			if answer, _ := f.ask(t, what, header); answer.StatusCode != want {
-				t.Errorf("%s with %q: %d, want %d", what, header, answer.StatusCode, want)
+			if answer, _ := f.ask(t, what, header); answer.Code != want {
+				t.Errorf("%s with %q: %d, want %d", what, header, answer.Code, want)
 			}
 		}
 	}
@@ -486,8 +495,8 @@ func TestScriptsInNamesAreText(t *testing.T) {
 	plant(reflect.ValueOf(&f.state).Elem(), script)
 	q := url.QueryEscape(script)
 	answer, body := f.ask(t, "GET /?id="+q+"&generator="+q+"&years="+q+"&workers="+q+"&rate="+q)
-	if answer.StatusCode != 200 || !strings.Contains(body, "&lt;script&gt;") {
-		t.Fatalf("%d %s", answer.StatusCode, body)
+	if answer.Code != 200 || !strings.Contains(body, "&lt;script&gt;") {
+		t.Fatalf("%d %s", answer.Code, body)
 	}
 	if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img src=x") {
 		t.Errorf("a script came through: %s", body)
@@ -535,10 +544,10 @@ func TestEveryFileIsServedAsItsType(t *testing.T) {
 		want, err := os.ReadFile(name)
 		answer, body := f.ask(t, "GET /ui/"+strings.TrimPrefix(filepath.ToSlash(name), "assets/"))
 		switch template := name == filepath.FromSlash("assets/index.html") || name == filepath.FromSlash("assets/login.html"); {
-		case template && answer.StatusCode != 404:
-			t.Errorf("%s, a template: %d", name, answer.StatusCode)
-		case !template && (answer.StatusCode != 200 || body != string(want) || answer.Header.Get("Content-Type") != types[filepath.Ext(name)]):
-			t.Errorf("%s: %d %s", name, answer.StatusCode, answer.Header.Get("Content-Type"))
+		case template && answer.Code != 404:
+			t.Errorf("%s, a template: %d", name, answer.Code)
+		case !template && (answer.Code != 200 || body != string(want) || answer.Header.Get("Content-Type") != types[filepath.Ext(name)]):
+			t.Errorf("%s: %d %s", name, answer.Code, answer.Header.Get("Content-Type"))
 		}
 		return err
 	})
@@ -582,13 +591,13 @@ func TestWorkersAreAskedForInRanges(t *testing.T) {
 		"namespace=main": 400, "namespace=main&from=0&to=1&more=1": 400,
 		"namespace=other&from=0&to=1": 404, "store=x&namespace=main&from=0&to=1": 404,
 	} {
-		if answer, body := f.ask(t, "GET /ui/workers?"+query); answer.StatusCode != want {
-			t.Errorf("%s: %d %s, want %d", query, answer.StatusCode, body, want)
+		if answer, body := f.ask(t, "GET /ui/workers?"+query); answer.Code != want {
+			t.Errorf("%s: %d %s, want %d", query, answer.Code, body, want)
 		}
 	}
 	f.failed = errors.New("away")
-	if answer, body := f.ask(t, "GET /ui/workers?namespace=main&from=0&to=1"); answer.StatusCode != 503 || !strings.Contains(body, "store-unavailable") {
-		t.Errorf("a store that is away: %d %s", answer.StatusCode, body)
+	if answer, body := f.ask(t, "GET /ui/workers?namespace=main&from=0&to=1"); answer.Code != 503 || !strings.Contains(body, "store-unavailable") {
+		t.Errorf("a store that is away: %d %s", answer.Code, body)
 	}
 }
 
@@ -596,12 +605,12 @@ func TestWorkersAreAskedForInRanges(t *testing.T) {
 func (f fixture) decoded(t *testing.T, id, generator string) (d page.Decoded, status int) {
 	t.Helper()
 	answer, body := f.ask(t, "GET /ui/decode?"+url.Values{"id": {id}, "generator": {generator}}.Encode())
-	if answer.StatusCode == 200 {
+	if answer.Code == 200 {
 		if err := json.Unmarshal([]byte(body), &d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return d, answer.StatusCode
+	return d, answer.Code
 }
 
 // minted is an id of a worker id under the default layout.
@@ -706,8 +715,8 @@ func TestPlanShowsWhatFitsAndWhyTheRestDoesNot(t *testing.T) {
 		t.Errorf("nothing fits: %+v", p)
 	}
 	for _, query := range []string{"years=x", "years=2e6", "workers=1.5", "rate=-1", "more=1"} {
-		if answer, body := f.ask(t, "GET /ui/plan?"+query); answer.StatusCode != 400 || !strings.Contains(body, "invalid-query") {
-			t.Errorf("%s: %d %s", query, answer.StatusCode, body)
+		if answer, body := f.ask(t, "GET /ui/plan?"+query); answer.Code != 400 || !strings.Contains(body, "invalid-query") {
+			t.Errorf("%s: %d %s", query, answer.Code, body)
 		}
 	}
 }
@@ -720,8 +729,8 @@ func TestDecodeAndPlanNeedNoScript(t *testing.T) {
 		"years=69&workers=1024&rate=1M": "ms41-worker10-seq12@",
 		"rate=x":                        "must be a number above 0",
 	} {
-		if answer, body := f.ask(t, "GET /?"+query); answer.StatusCode != 200 || !strings.Contains(body, want) {
-			t.Errorf("%s: %d %s", query, answer.StatusCode, body)
+		if answer, body := f.ask(t, "GET /?"+query); answer.Code != 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s", query, answer.Code, body)
 		}
 	}
 }
