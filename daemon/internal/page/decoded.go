@@ -90,7 +90,7 @@ func (p *Page) owners(ctx context.Context, s view.State, d *Decoded) {
 			continue
 		}
 		o := Owner{Store: ns.Store, Namespace: ns.Name}
-		list, err := p.Source.Workers(ctx, ns.Store, ns.Name, number, number+1)
+		list, err := p.Source.Workers(ctx, ns.Store, ns.Name, number, number)
 		switch {
 		case err != nil:
 			o.Error = err.Error()

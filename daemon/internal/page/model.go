@@ -14,7 +14,7 @@ type Source interface {
 	State(ctx context.Context) view.State
 	History() view.History
 
-	// Workers returns the registers of the worker ids from from on, to to without to itself.
+	// Workers returns the registers of the worker ids from one number up to and with another.
 	Workers(ctx context.Context, store, namespace string, from, to int64) ([]view.Worker, error)
 }
 

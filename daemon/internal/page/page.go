@@ -196,7 +196,7 @@ func (p *Page) workers(r *http.Request, _ front.Client) (any, error) {
 	if !slices.ContainsFunc(s.state.Namespaces, func(n view.Namespace) bool { return n.Store == q.Get("store") && n.Name == q.Get("namespace") }) {
 		return nil, ErrNotFound
 	}
-	list, err := p.Source.Workers(r.Context(), q.Get("store"), q.Get("namespace"), numbers[0], numbers[1])
+	list, err := p.Source.Workers(r.Context(), q.Get("store"), q.Get("namespace"), numbers[0], numbers[1]-1)
 	if err != nil {
 		return nil, front.StoreUnavailable.Problem(err)
 	}

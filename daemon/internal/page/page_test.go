@@ -70,7 +70,7 @@ func (s *source) Workers(_ context.Context, _, _ string, from, to int64) ([]view
 	var found []view.Worker
 	for _, n := range s.state.Namespaces {
 		for _, w := range n.Holders {
-			if from <= w.Number && w.Number < to {
+			if from <= w.Number && w.Number <= to {
 				found = append(found, w)
 			}
 		}
