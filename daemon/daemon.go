@@ -18,6 +18,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/page"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
@@ -67,6 +68,9 @@ type Config struct {
 	// Listening is called with the name and the URL of each front that accepts connections, before
 	// worker ids are claimed. Nil means no call.
 	Listening func(front, url string)
+
+	// Page is called with the URL of the page, after Listening. Nil means no call.
+	Page func(url string)
 
 	// Serving is called once, when every generator can mint. Nil means no call.
 	Serving func()
@@ -201,8 +205,12 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		})
 		err = registry.Register(metrics.NewPools(d.view.Censuses))
 	}
+	var operators *page.Page
 	if err == nil {
-		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry)), func(f *metrics.Front) error { return registry.Register(f) })
+		operators, err = d.newPage()
+	}
+	if err == nil {
+		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry), operators), func(f *metrics.Front) error { return registry.Register(f) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.closeFronts(), d.closeStores())

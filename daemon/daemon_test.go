@@ -36,6 +36,7 @@ type running struct {
 	result  error
 	stop    context.CancelFunc
 	log     *syncBuffer
+	page    chan string // its URL
 }
 
 // syncBuffer is a buffer that goroutines may write to.
@@ -74,7 +75,7 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer)}
+	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer), page: make(chan string, 1)}
 	listening := make(chan [2]string, len(protocols()))
 	go func() {
 		defer close(d.ended)
@@ -84,6 +85,7 @@ func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind
 			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
 			Version:   "test",
 			Listening: func(front, url string) { listening <- [2]string{front, url} },
+			Page:      func(url string) { d.page <- url },
 			Serving:   func() { close(d.serving) },
 		}, kinds...)
 	}()

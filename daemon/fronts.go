@@ -16,6 +16,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/httpfront"
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/page"
 	"snowfence.example/snowfence/daemon/internal/respfront"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/internal/thriftfront"
@@ -38,6 +39,7 @@ type parts struct {
 	settings config.Config
 	log      *slog.Logger
 	metrics  http.Handler
+	page     *page.Page
 	version  string
 	clock    snowfence.Clock
 	memory   *budget.Budget // of requests and answers
@@ -46,7 +48,7 @@ type parts struct {
 
 // newParts divides the memory of the program: a quarter is for what connections keep that are silent, a quarter for
 // requests and answers, and half for all else. It takes as many connections as there are file descriptors for.
-func (d *daemon) newParts(all http.Handler) parts {
+func (d *daemon) newParts(all http.Handler, operators *page.Page) parts {
 	limits := d.settings.Limits
 	if most := listen.Connections(limits.Connections); most < limits.Connections {
 		d.log.Warn("the process may have too few files open for so many connections: raise nofile (ulimit -n, LimitNOFILE)",
@@ -54,7 +56,7 @@ func (d *daemon) newParts(all http.Handler) parts {
 		limits.Connections = most
 	}
 	return parts{
-		service: d.service, settings: d.settings, log: d.log, metrics: all, version: d.config.Version, clock: d.clock,
+		service: d.service, settings: d.settings, log: d.log, metrics: all, page: operators, version: d.config.Version, clock: d.clock,
 		memory: d.memory, room: listen.NewRoom(limits, limits.Memory/4),
 	}
 }
@@ -114,8 +116,11 @@ func newThrift(p parts) server {
 
 func (p parts) http(address string, admin, public bool) *httpfront.Handler {
 	host, _, _ := net.SplitHostPort(address) // Complete has seen it
+	if !admin {
+		p.page = nil
+	}
 	return httpfront.New(httpfront.Config{
-		Service: p.service, Meter: p.meter, Metrics: p.metrics, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
+		Service: p.service, Meter: p.meter, Metrics: p.metrics, Page: p.page, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
 		AnyHost: p.service.Guarded() || !config.Loopback(host),
 	})
 }
@@ -177,6 +182,11 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 	if d.config.Listening != nil {
 		for _, s := range d.fronts {
 			d.config.Listening(s.name, s.url(d.settings))
+		}
+	}
+	for _, s := range d.fronts {
+		if d.config.Page != nil && s.name == d.pageFront() {
+			d.config.Page(s.url(d.settings) + "/")
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestHealthListenerAnswersProbesAlone(t *testing.T) {
 	}
 }
 
-func TestAdminListenerTakesMetricsFromTheHTTPFront(t *testing.T) {
+func TestAdminListenerTakesMetricsAndThePageFromTheHTTPFront(t *testing.T) {
 	s := settings(t.TempDir(), nil)
 	s.Admin = "127.0.0.1:0"
 	d := start(t, s).ready()
@@ -126,6 +126,10 @@ func TestAdminListenerTakesMetricsFromTheHTTPFront(t *testing.T) {
 		"http://" + d.address + "/metrics":                   http.StatusNotFound,
 		"http://" + d.address + "/v1/generators/default/ids": http.StatusOK,
 		"http://" + d.address + "/livez":                     http.StatusOK,
+		"http://" + d.address + "/":                          http.StatusNotFound,
+		"http://" + d.address + "/ui/state":                  http.StatusNotFound,
+		admin + "/ui/state":                                  http.StatusOK,
+		<-d.page:                                             http.StatusOK,
 		admin + "/metrics":                                   http.StatusOK,
 		admin + "/livez":                                     http.StatusOK,
 		admin + "/v1/generators/default/ids":                 http.StatusNotFound,
@@ -138,5 +142,15 @@ func TestAdminListenerTakesMetricsFromTheHTTPFront(t *testing.T) {
 		if answer.StatusCode != status {
 			t.Errorf("%s: %d, want %d", url, answer.StatusCode, status)
 		}
+	}
+}
+
+func TestPageIsOnTheHTTPFrontWithoutAnAdminListener(t *testing.T) {
+	d := start(t, settings(t.TempDir(), nil)).ready()
+	if got, want := <-d.page, "http://"+d.address+"/"; got != want {
+		t.Errorf("the page is at %s, want %s", got, want)
+	}
+	if status, body := d.get("/"); status != http.StatusOK || !strings.Contains(body, "default") {
+		t.Errorf("%d %s", status, body)
 	}
 }

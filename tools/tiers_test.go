@@ -47,6 +47,7 @@ internal/sqlsession .
 internal/storeurl !
 internal/text
 internal/decode . internal/text
+internal/plan . internal/text
 store .
 internal/storeclient ! store
 # the right to a number
@@ -93,23 +94,23 @@ daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/fr
 daemon/internal/view ! . daemon/config daemon/internal/front daemon/kind internal/roster internal/stored store
 daemon/internal/metrics ! daemon/internal/front daemon/internal/view daemon/kind store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/internal/budget daemon/internal/front daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
-daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/kind daemon/token
+daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token internal/decode internal/plan internal/text
+daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/internal/page daemon/kind daemon/token
 daemon/internal/respfront ! daemon/internal/budget daemon/internal/front daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daemon/kind | github.com/apache/thrift
-daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/internal/view daemon/kind daemon/openstore daemon/token fence internal/text store
+daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/page daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/internal/view daemon/kind daemon/openstore daemon/token fence internal/text store
 # the command line
 cmd/snowfence/internal/clock .
 cmd/snowfence/forensics/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress
 cmd/snowfence/forensics/idsort ! . cmd/snowfence/forensics/idsource internal/text
 cmd/snowfence/forensics/check . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource internal/decode internal/text
 cmd/snowfence/internal/page
-cmd/snowfence/internal/plan . cmd/snowfence/internal/page internal/text
 cmd/snowfence/internal/sqlfunc .
 cmd/snowfence/internal/takeover . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
-cmd/snowfence/internal/registers . cmd/snowfence/internal/page cmd/snowfence/internal/plan counter internal/decode internal/roster internal/text
+cmd/snowfence/internal/registers . cmd/snowfence/internal/page counter internal/decode internal/plan internal/roster internal/text
 cmd/snowfence/forensics/merge . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/takeover daemon/engine internal/roster internal/text store
 cmd/snowfence/internal/wrap ! . daemon/kind internal/lend | golang.org/x/sys
-cmd/snowfence ! . cmd/snowfence/internal/wrap cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/plan cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/journal internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
+cmd/snowfence ! . cmd/snowfence/internal/wrap cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/journal internal/plan internal/roster internal/text store | github.com/spf13/cobra github.com/spf13/pflag
 `
 
 // imported is what the go command says of a package.

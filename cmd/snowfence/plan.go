@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/plan"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/internal/plan"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -76,7 +76,7 @@ func (p program) planOffer(f form, asked plan.Requirements) error {
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Offer
-	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offer.Text()))
+	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offerText(offer)))
 	if err == nil && len(offer.Options) == 0 {
 		p.note("no layout fits: %s", offer.Problem)
 		return reported(exitFailure)
@@ -93,7 +93,7 @@ func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements
 	err = p.answer(f, struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Assessment
-	}{claimed, a}, a.Text())
+	}{claimed, a}, assessmentText(l, a))
 	if err == nil && !a.Holds() {
 		wrong := a.False()
 		p.note("%s: %s", a.Widths, cmp.Or(a.Problem, fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))))

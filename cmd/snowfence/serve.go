@@ -98,10 +98,12 @@ func (p program) daemon(c config.Config) (daemon.Config, *slog.LevelVar) {
 		Logger:    p.logger(c.Log.Format, level),
 		Version:   thisBuild().Version,
 		Listening: func(_, url string) { p.note("listening on %s", url) },
+		Page:      func(url string) { p.note("page: %s", url) },
 		Serving:   func() { p.note("ready") },
 	}
 	if c.Log.Format == jsonLog {
 		d.Listening = func(front, url string) { d.Logger.Info("listening", "front", front, "url", url) }
+		d.Page = func(url string) { d.Logger.Info("page", "url", url) }
 		d.Serving = nil // the daemon logs that itself
 	}
 	return d, level

@@ -32,6 +32,9 @@ type Document struct {
 	Generator string `json:"generator,omitempty"`
 	// Candidates are the other plausible presets, when guessed, best first.
 	Candidates []CandidateDocument `json:"candidates,omitempty"`
+
+	layout snowfence.Layout
+	parts  snowfence.Parts
 }
 
 // CandidateDocument is the JSON form of a guess that was not taken.
@@ -52,6 +55,8 @@ func (r Result) Document() Document {
 		Fields:    r.Fields,
 		Encodings: Encode(r.ID),
 		Generator: r.Generator,
+		layout:    r.Layout,
+		parts:     r.Parts,
 	}
 	for _, f := range r.Layout.Fields {
 		switch f.Kind {

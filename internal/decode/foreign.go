@@ -32,9 +32,12 @@ type Foreign struct {
 	// Generator is the one whose id it is, if it was named.
 	Generator string `json:"generator,omitempty"`
 
-	Bytes []byte        `json:"-"` // 12 of an ObjectID without a layout, else 16
+	Bytes []byte        `json:"-"` // 12 of an ObjectID without a layout, else 16; none of a number or a text
 	At    time.Time     `json:"-"` // zero if the id has no time
 	Unit  time.Duration `json:"-"` // of the time
+
+	layout snowfence.Layout // of a wide id, else zero
+	parts  snowfence.Parts  // by the layout
 }
 
 // ForeignField is a field of an id, by its name in the specification.
@@ -54,7 +57,7 @@ func ReadWide(s string, l snowfence.Layout) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Foreign{ID: l.Text(id), Format: "wide", About: l.String(), Bytes: id[:], Hex: hex.EncodeToString(id[:]), At: l.TimeOf(parts.Tick), Unit: l.Unit}
+	f := &Foreign{ID: l.Text(id), Format: "wide", About: l.String(), Bytes: id[:], Hex: hex.EncodeToString(id[:]), At: l.TimeOf(parts.Tick), Unit: l.Unit, layout: l, parts: parts}
 	f.Time = FormatTime(f.At, f.Unit)
 	if l.UUID() {
 		f.Format, f.Version = "uuid", int(id[6]>>4)

@@ -11,6 +11,7 @@
 //	GET       /livez                               is it running
 //	GET       /readyz, /readyz/{name}              can all generators mint; can this one
 //	GET       /metrics                             Prometheus
+//	GET       /, /ui/…                             the page, by package page
 //	GET       /openapi.yaml                        this surface, in full
 //
 // Package compat has the addresses of Leaf (/api, /decodeSnowflakeId, /cache, /db) and tinyid (/tinyid).
@@ -18,7 +19,7 @@
 // Ids are strings. HEAD answers as GET does, without a body and without
 // minting. Everything that goes wrong is a problem of RFC 9457 with a stable
 // type; only what the Go server itself refuses to read, such as a header
-// beyond its limit, is answered in plain text. No answer may be stored.
+// beyond its limit, is answered in plain text. No answer may be stored, but for the files of the page.
 //
 // # Browsers
 //

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/compat"
 	"snowfence.example/snowfence/daemon/internal/front"
-	"snowfence.example/snowfence/daemon/token"
+	"snowfence.example/snowfence/daemon/internal/page"
 )
 
 // Config says what the front is made of.
@@ -25,6 +25,9 @@ type Config struct {
 
 	// Metrics answers /metrics.
 	Metrics http.Handler
+
+	// Page answers the routes of the page, beside those of operators. Nil means that there is none.
+	Page *page.Page
 
 	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
 	// alone, and names no generators.
@@ -70,13 +73,13 @@ func (h *Handler) table() []route {
 	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	// Leaf and tinyid serve any method that their framework does not answer by itself.
 	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
-	return []route{
-		ours("/v1/generators/{name}/ids", mint, h.mint, clients),
+	routes := []route{
+		cookied(ours("/v1/generators/{name}/ids", mint, h.mint, clients)),
 		ours("/v1/generators", get, h.generators, clients),
 		ours("/v1/generators/{name}/reservations", mint, h.reservations, clients),
 		ours("/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients),
 		ours("/v1/generators/{name}/reservations/{number}/void", post, h.void, clients),
-		ours("/v1/decode/{id}", get, h.decode, clients),
+		cookied(ours("/v1/decode/{id}", get, h.decode, clients)),
 		taking("/v1/generators/{name}/leases", http.MethodPost, h.claim),
 		taking("/v1/generators/{name}/leases/{worker}", http.MethodPut, h.extend),
 		taking("/v1/generators/{name}/leases/{worker}/release", http.MethodPost, h.giveBack),
@@ -95,6 +98,12 @@ func (h *Handler) table() []route {
 		ours("/metrics", get, h.expose, operators),
 		ours("/openapi.yaml", get, h.static("application/yaml", api.OpenAPI()), everybody),
 	}
+	if h.Page != nil {
+		for _, p := range h.Page.Routes() {
+			routes = append(routes, h.ofPage(p))
+		}
+	}
+	return routes
 }
 
 // New returns the front.
@@ -120,7 +129,7 @@ func (h *Handler) has(a audience) bool {
 	switch a {
 	case clients, others:
 		return h.Public
-	case operators:
+	case operators, readers:
 		return h.Admin
 	case everybody:
 		return h.Public || h.Admin
@@ -156,12 +165,15 @@ func (h *Handler) release(c *call) {
 
 func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	route := r.find(h.routes)
+	if route != nil && route.audience == readers {
+		page.Harden(w.Header())
+	}
 	switch {
 	case route == nil && r.Method == http.MethodOptions && r.URL.Path == "/":
 		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
 		return nil
 	case route == nil:
-		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
+		return h.notFound()
 	case !route.takes(r.Method):
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
 		w.Header().Set("Allow", allow)
@@ -177,7 +189,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		}
 	}
 	if route.audience == clients || route.audience == operators {
-		if err := r.client.Authorize(token.Bearer(r.Header.Get("Authorization"))); err != nil {
+		shown, err := h.shown(r)
+		if err == nil {
+			err = r.client.Authorize(shown)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -185,6 +201,11 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		return err
 	}
 	return route.answer(w, r)
+}
+
+// notFound is the problem with an address that there is not.
+func (h *Handler) notFound() error {
+	return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
 }
 
 // listed says where the addresses are listed that the front has.

@@ -20,7 +20,9 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
+	"snowfence.example/snowfence/daemon/internal/page"
 	"snowfence.example/snowfence/daemon/internal/service"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
@@ -58,9 +60,40 @@ type fixture struct {
 	lender   *fronttest.Lender
 }
 
+// quiet is a [page.Source] of one namespace, whose registers can't be read.
+type quiet struct{}
+
+func (quiet) State(context.Context) view.State {
+	one := 1.5
+	worker := view.Worker{Number: 5, State: "held", From: time.Unix(1, 0), Until: time.Unix(2, 0), Written: time.Unix(1, 0), Offset: &one}
+	return view.State{
+		Taken: time.Unix(1, 0), Daemon: view.Daemon{Started: time.Unix(1, 0)},
+		Problems:   []view.Problem{{Severity: "soon", Since: time.Unix(1, 0)}},
+		Generators: []view.Generator{{Name: "default", Offset: &one, Worker: &worker.Number, Counter: &view.Counter{}, Refused: []view.Refusal{{Problem: "standby", Count: "1"}}}},
+		Namespaces: []view.Namespace{{Name: "main", Layout: snowfence.DefaultLayout().String(), Counts: map[string]int64{"held": 1}, Holders: []view.Worker{worker}, Median: &one}},
+		Events:     []view.Event{{Number: 1, Level: "WARN", Fields: [][2]string{{"a", "b"}}}},
+	}
+}
+
+func (quiet) History() view.History {
+	series := map[string][]*float64{"default": {nil}}
+	return view.History{Times: []int64{1}, Rates: series, Refused: series, StoreMS: series, Errors: series}
+}
+
+func (quiet) Workers(_ context.Context, _, _ string, from, _ int64) ([]view.Worker, error) {
+	if from == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return []view.Worker{{Number: from, State: "held"}}, nil
+}
+
 // newHandler returns a front with every route.
 func newHandler(s *service.Service, change ...func(*Config)) *Handler {
-	c := Config{Service: s, Limits: s.Limits(), Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Public: true, Admin: true}
+	p, err := page.New(page.Config{Source: quiet{}, Clock: snowfence.SystemClock(), Guarded: s.Guarded(), Public: true})
+	if err != nil {
+		panic(err) // the templates are those of the tests of package page
+	}
+	c := Config{Service: s, Limits: s.Limits(), Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Page: p, Public: true, Admin: true}
 	for _, f := range change {
 		f(&c)
 	}
@@ -200,7 +233,7 @@ func TestHeadMintsNothing(t *testing.T) {
 func TestAddressesAreExact(t *testing.T) {
 	f := newFixture(t, "")
 	for _, path := range []string{
-		"/", "/v1", "/v1/", "/v1/generators/", "/v1/generators/default", "/v1/generators/default/ids/", "/v1/generators//ids",
+		"/v1", "/v1/", "/ui", "/ui/", "/ui/nothing", "/ui/state/", "/v1/generators/", "/v1/generators/default", "/v1/generators/default/ids/", "/v1/generators//ids",
 		"//v1/generators", "/v1/../v1/generators", "/V1/generators", "/v1/generators/a%2Fb/ids/x", "/v1/generators/a/reservations/1/confirm/x/y/z", "/v1/decode/", "/favicon.ico",
 	} {
 		wantProblem(t, f.do(request("GET", path)), http.StatusNotFound, "not-found")

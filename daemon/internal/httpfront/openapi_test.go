@@ -50,7 +50,7 @@ func TestEveryRouteIsDocumentedAndNothingElse(t *testing.T) {
 	}
 	for _, r := range newFixture(t, "").table() {
 		methods := r.methods
-		if r.takesForm() { // of any, these are worth a word
+		if r.takesForm() && !r.form { // of any, these are worth a word
 			methods = []string{http.MethodGet, http.MethodPost}
 		}
 		for _, method := range methods {
@@ -169,6 +169,7 @@ func probes(t *testing.T) map[string][]probe {
 	addLeases(t, add, guarded, starting, limited)
 	addOpaque(t, add, open)
 	addCompat(t, add, guarded, open, limited)
+	addPage(t, add, guarded, open)
 	for path, target := range map[string]string{"/v1/generators": "/v1/generators", "/v1/decode/{id}": "/v1/decode/1"} {
 		add(path, open, request("GET", target), 200)
 		add(path, open, request("GET", target+"?x=1"), 400)
@@ -280,6 +281,58 @@ func addLeases(t *testing.T, add func(string, fixture, *http.Request, int), guar
 		probe(broken, 500, body)
 		probe(starting, 503, body)
 	}
+}
+
+// addPage adds the probes of the page.
+func addPage(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open fixture) {
+	t.Helper()
+	few := newFixture(t, "few "+words.HashOf("of-one-generator").String()+" generators=default")
+	const one = "Authorization: Bearer of-one-generator"
+	for path, target := range map[string]string{
+		"/": "/", "/ui/state": "/ui/state", "/ui/history": "/ui/history", "/ui/workers": "/ui/workers?namespace=main&from=5&to=6", "/ui/decode": "/ui/decode?id=1",
+		"/ui/plan": "/ui/plan?years=10&workers=8&rate=100", "/ui/runbook": "/ui/runbook", "/ui/{asset}": "/ui/runbook.html",
+	} {
+		add(path, open, request("GET", target), 200)
+		add(path, open, request("GET", target, "Sec-Fetch-Site: cross-site"), 403)
+		add(path, open, request("GET", target, "Host: evil.example"), 421)
+		large := request("GET", target)
+		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
+		add(path, open, large, 413)
+		if path != "/" {
+			add(path, open, request("GET", target, "If-None-Match: *"), 304)
+			separator := "?"
+			if strings.Contains(target, "?") {
+				separator = "&"
+			}
+			add(path, open, request("GET", target+separator+"x=1"), 400)
+		}
+		if path != "/ui/runbook" && path != "/ui/{asset}" {
+			add(path, guarded, request("GET", target), 401)
+			add(path, few, request("GET", target, one), 403)
+			add(path, newLimited(t, "Correct-horse-battery"), request("GET", target), 429)
+		}
+	}
+	add("/ui/{asset}", open, request("GET", "/ui/nothing"), 404)
+	add("/ui/workers", open, request("GET", "/ui/workers?namespace=none&from=5&to=6"), 404)
+	add("/ui/workers", open, request("GET", "/ui/workers?namespace=main&from=0&to=6"), 503)
+	add("/ui/decode", open, request("GET", "/ui/decode?id=507f1f77bcf86cd799439011"), 200)
+	add("/ui/decode", open, request("GET", "/ui/decode?id=1&generator=none"), 404)
+	add("/ui/decode", newOpaque(t, false), request("GET", "/ui/decode?id=1&generator=public"), 503)
+	add("/ui/plan", open, request("GET", "/ui/plan?years=100&workers=1Mi&rate=10k"), 200)
+	post := func(f fixture, text string, status int, headers ...string) {
+		r := request("POST", "/ui/token", append(headers, "Content-Type: application/x-www-form-urlencoded")...)
+		r.Body = io.NopCloser(strings.NewReader(text))
+		add("/ui/token", f, r, status)
+	}
+	post(guarded, "token=Correct-horse-battery", 303)
+	post(open, "", 303)
+	post(open, "%", 400)
+	post(guarded, "token=wrong", 401)
+	post(few, "token=of-one-generator", 403)
+	post(open, "", 403, "Origin: null")
+	post(open, strings.Repeat("x", config.Default().Limits.Body+1), 413)
+	post(open, "", 421, "Host: evil.example")
+	post(newLimited(t, "Correct-horse-battery"), "token=wrong", 429)
 }
 
 // addOpaque adds the probes of an opaque generator, "public".

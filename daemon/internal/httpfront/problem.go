@@ -85,6 +85,12 @@ func asProblem(err error) *problem {
 // fail answers with a problem, and counts it.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
+	// These fields always make JSON, so this can't fail.
+	_ = h.writeJSON(w, r, h.prepare(w, p), "application/problem+json", p)
+}
+
+// prepare counts a problem and sets its headers. It returns its status.
+func (h *Handler) prepare(w http.ResponseWriter, p *problem) (status int) {
 	h.count(p)
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
@@ -92,8 +98,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="snowfence"`)
 	}
-	// These fields always make JSON, so this can't fail.
-	_ = h.writeJSON(w, r, p.Status, "application/problem+json", p)
+	return p.Status
 }
 
 // count counts a problem.

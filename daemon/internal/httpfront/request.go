@@ -28,12 +28,16 @@ func (h *Handler) admit(r *http.Request) error {
 		}
 	}
 	if header, foreign := otherSite(r); foreign {
-		return &problem{
-			Status: http.StatusForbidden, Type: typeCrossSite, Title: "Web pages of other sites may not use this server",
-			Detail: "the browser says that the request comes from another site", Field: header, Value: r.Header.Get(header),
-		}
+		return crossSite("the browser says that the request comes from another site", header, r.Header.Get(header))
 	}
 	return nil
+}
+
+func crossSite(detail, field, value string) error {
+	return &problem{
+		Status: http.StatusForbidden, Type: typeCrossSite, Title: "Web pages of other sites may not use this server",
+		Detail: detail, Field: field, Value: value,
+	}
 }
 
 // knownHost reports whether the Host header names a loopback address or a configured host. Most
@@ -65,12 +69,14 @@ func (h *Handler) names(host string) bool {
 	})
 }
 
+// The headers by which a browser says where a request comes from.
+const site, origin = "Sec-Fetch-Site", "Origin"
+
 // otherSite reports whether the request was made by a page of another site, and
 // not by a program, this server's own pages or a person at the address bar, and
 // which header says so. Current browsers do in Sec-Fetch-Site, which pages can't
 // set; older ones send an Origin with the requests that matter.
 func otherSite(r *http.Request) (header string, foreign bool) {
-	const site, origin = "Sec-Fetch-Site", "Origin"
 	if r.Header[site] == nil && r.Header[origin] == nil {
 		return "", false
 	}

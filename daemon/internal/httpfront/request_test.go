@@ -122,7 +122,7 @@ func TestTokenIsAskedForButByProbes(t *testing.T) {
 		{"/readyz", "", 200},
 		{"/openapi.yaml", "", 200},
 		{"OPTIONS /", "", 204}, // as HAProxy checks
-		{"/", "", 404},
+		{"/v1", "", 404},
 	} {
 		method, path, both := strings.Cut(c.path, " ")
 		if !both {

@@ -17,6 +17,8 @@ type route struct {
 
 	audience audience
 	document bool // it takes a body of JSON
+	form     bool // it takes a form
+	cookie   bool // a token may stand in the page's cookie
 	spring   bool // its path is read as Spring Boot 1.5 reads it: see springPath
 }
 
@@ -46,6 +48,7 @@ const (
 	everybody          // no token is asked for: people who look for the way in
 	monitors           // no token is asked for, and every front has these
 	others             // clients of another system, who show their token in its way
+	readers            // of the page, which looks at their tokens itself
 )
 
 // call is a request that is answered.
@@ -156,4 +159,4 @@ func (r *route) takes(method string) bool {
 }
 
 // takesForm reports whether parameters may come as a form: other systems, which serve any method, take them so.
-func (r *route) takesForm() bool { return r.takes(http.MethodPut) && !r.document }
+func (r *route) takesForm() bool { return r.form || r.takes(http.MethodPut) && !r.document }

@@ -57,10 +57,10 @@ func (r *Requirements) numbers() []number {
 }
 
 // text writes a value with its noun.
-func (n number) text(value string) string { return amount(value, n.noun) }
+func (n number) text(value string) string { return Amount(value, n.noun) }
 
-// amount writes a value with a noun in the plural: "1 worker", "4,096 ids in a tick".
-func amount(value, noun string) string {
+// Amount writes a value with a noun in the plural: "1 worker", "4,096 ids in a tick".
+func Amount(value, noun string) string {
 	if value == "1" {
 		noun = strings.TrimSuffix(noun, "s")
 	}

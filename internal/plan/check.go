@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -34,9 +33,6 @@ type Assessment struct {
 	// Offer is filled when the layout cannot be used or a claim is false: what provides
 	// what was claimed, or else this layout's workers for [CustomaryYears].
 	Offer *Offer `json:"offer,omitempty"`
-
-	layout snowfence.Layout
-	need   Requirements // of the offer
 }
 
 // False returns how many claims are false.
@@ -58,7 +54,7 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	if err := claimed.Validate(); err != nil {
 		return Assessment{}, err
 	}
-	a := Assessment{Widths: Widths(l), Capacity: CapacityOf(l), Problem: problem(l, now), layout: l, need: claimed}
+	a := Assessment{Widths: Widths(l), Capacity: CapacityOf(l), Problem: problem(l, now)}
 	if l.Validate() == nil {
 		a.Layout = l.String()
 	}
@@ -66,15 +62,30 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	if a.Holds() {
 		return a, nil
 	}
-	epoch := l.Epoch
-	a.need.Workers = cmp.Or(claimed.Workers, float64(a.Workers))
-	a.need.Years = cmp.Or(claimed.Years, CustomaryYears)
+	need, epoch := claimed, l.Epoch
+	need.Workers = cmp.Or(claimed.Workers, float64(a.Workers))
 	if !a.Horizon.After(now) {
 		epoch = snowfence.DefaultLayout().Epoch
 	}
-	offer, err := For(a.need, epoch)
+	offer, err := For(need, epoch)
 	a.Offer = &offer
 	return a, err
+}
+
+// MisfitPresets returns the presets that do not do what is asked, or have run out.
+func MisfitPresets(need Requirements, now time.Time) (misfits []Misfit) {
+	for _, p := range snowfence.Presets() {
+		why := problem(p.Layout, now)
+		for _, c := range claims(CapacityOf(p.Layout), need) {
+			if !c.Holds && why == "" {
+				why = c.Answer
+			}
+		}
+		if why != "" {
+			misfits = append(misfits, Misfit{p.Name, p.Layout, why})
+		}
+	}
+	return misfits
 }
 
 // problem says why a layout cannot be used from now on, if so.
@@ -120,31 +131,4 @@ func claims(c Capacity, claimed Requirements) []Claim {
 		answers = append(answers, claim)
 	}
 	return answers
-}
-
-// Text is the measure of a layout, the answers, and what fits instead.
-func (a Assessment) Text() string {
-	var p page.Page
-	p.Line("%s, epoch %s", a.Widths, a.layout.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
-	if a.Problem != "" {
-		p.Line("refused: %s", a.Problem)
-	}
-	until := ""
-	if !a.Horizon.IsZero() {
-		until = ", until " + a.Horizon.Format(time.DateOnly)
-	}
-	p.Line("\n  bits       %d\n  lasts      %s%s\n  workers    %s", a.Bits, amount(Years(a.Years), "years"), until, text.Grouped(a.Workers))
-	p.Line("  ids/tick   %s of a worker; a tick is %s", text.Grouped(a.PerTick), a.layout.Unit)
-	p.Line("  ids/s      %s of a worker, %s in all", Quantity(a.WorkerRate), Quantity(a.Rate))
-	if len(a.Claims) > 0 {
-		p.Line("")
-	}
-	for _, c := range a.Claims {
-		p.Line("%-5v  %s", c.Holds, c.Answer)
-	}
-	if a.Offer != nil {
-		p.Line("\nwhat fits for %s:\n", a.need)
-		p.WriteString(a.Offer.Text())
-	}
-	return p.String()
 }

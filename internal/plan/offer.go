@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/page"
-	"snowfence.example/snowfence/internal/text"
 )
 
 // easyTick is how many ids of one worker a tick should hold. Below it a burst
@@ -38,6 +35,18 @@ type Offer struct {
 	Relax []Relaxation `json:"relax,omitempty"`
 	// Problem says by how many bits the requirements miss, if there are no options.
 	Problem string `json:"problem,omitempty"`
+
+	// Need is what the options meet, with the defaults of [For].
+	Need Requirements `json:"-"`
+	// Misfits are the units that have no option, each with its narrowest layout.
+	Misfits []Misfit `json:"-"`
+}
+
+// Misfit is a layout that does not do what is asked.
+type Misfit struct {
+	Name   string // a unit of time, or a preset
+	Layout snowfence.Layout
+	Why    string
 }
 
 // For offers layouts that meet the requirements, counting from an epoch: one for each unit.
@@ -51,13 +60,16 @@ func For(need Requirements, epoch time.Time) (Offer, error) {
 		return Offer{}, err
 	}
 	need.Years, need.Workers = cmp.Or(need.Years, CustomaryYears), max(need.Workers, 1)
-	offer := Offer{Options: []Option{}}
+	offer := Offer{Options: []Option{}, Need: need}
 	for _, unit := range units() {
 		l := need.narrowest(unit, epoch)
 		if spare := need.limit() - l.TotalBits(); spare >= 0 {
 			// The sequence gets it: a tick that holds more ids makes fewer callers wait.
 			l.Fields[len(l.Fields)-1].Bits += spare
 			offer.Options = append(offer.Options, Option{Layout: l, Widths: Widths(l), Capacity: CapacityOf(l)})
+		} else {
+			why := fmt.Sprintf("%d bits, %d more than the %d there are", l.TotalBits(), -spare, need.limit())
+			offer.Misfits = append(offer.Misfits, Misfit{"ticks of " + unit.String(), l, why})
 		}
 	}
 	slices.SortStableFunc(offer.Options, func(a, b Option) int {
@@ -70,34 +82,6 @@ func For(need Requirements, epoch time.Time) (Offer, error) {
 		offer.Relax = need.relax()
 	}
 	return offer, nil
-}
-
-// Text is what fits, or what would have to give.
-func (o Offer) Text() string {
-	var p page.Page
-	var rows [][]string
-	for i, x := range o.Options {
-		rows = append(rows, []string{
-			strconv.Itoa(i + 1), x.Widths, Years(x.Years), text.Grouped(x.Workers),
-			text.Grouped(x.PerTick), Quantity(x.WorkerRate), Quantity(x.Rate),
-		})
-	}
-	p.Table("", ">, layout, >years, >workers, >ids/tick, >ids/s each, >in all", rows)
-	switch {
-	case len(rows) > 0:
-		p.Line("")
-	case len(o.Relax) == 0:
-		p.Line("nothing fits: %s\n\nlowering one requirement alone is not enough", o.Problem)
-	default:
-		p.Line("nothing fits: %s\n\nany one of these is enough:", o.Problem)
-	}
-	for i, x := range o.Options {
-		p.Line("%d  --layout %s", i+1, x.Layout)
-	}
-	for _, r := range o.Relax {
-		p.Line("  %s", r.Text)
-	}
-	return p.String()
 }
 
 // narrowest is the smallest division of an id's bits that meets the requirements. It may exceed an id.

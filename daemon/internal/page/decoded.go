@@ -1,0 +1,120 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/view"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// An id is looked for in at most so many generators and namespaces.
+const (
+	maxGenerators = 16
+	maxOwners     = 8
+)
+
+// decode says what the query's id is. Without a generator it takes the reading that says most.
+func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
+	q := r.URL.Query()
+	text, name := strings.TrimSpace(q.Get("id")), q.Get("generator")
+	if text == "" {
+		return nil, &QueryError{"id", "", "must be an id"}
+	}
+	s, err := p.snapshot(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	d := &Decoded{Text: text, Owners: []Owner{}}
+	d.Strip, err = read(c, text, name)
+	if name == "" && weight(d.Strip) < 3 {
+		for _, g := range s.state.Generators[:min(len(s.state.Generators), maxGenerators)] {
+			other, failed := read(c, text, g.Name)
+			switch {
+			case failed != nil || weight(other) < weight(d.Strip):
+			case weight(other) == weight(d.Strip):
+				d.Others = append(d.Others, g.Name)
+			default:
+				d.Strip, d.Others, err = other, nil, nil
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !d.At.IsZero() {
+		d.Relative = decode.Relative(d.At, p.Clock.Wall())
+	}
+	if d.Worker != nil {
+		p.owners(r.Context(), s.state, d)
+	}
+	return d, nil
+}
+
+// read decodes an id for a client.
+func read(c front.Client, text, generator string) (decode.Strip, error) {
+	answer, err := c.Decode(text, "", generator)
+	if of, ok := answer.(interface{ Strip() decode.Strip }); ok && err == nil {
+		return of.Strip(), nil
+	}
+	return decode.Strip{}, err
+}
+
+// weight is how much a reading says.
+func weight(s decode.Strip) int {
+	switch {
+	case s.Worker != nil:
+		return 3
+	case s.Bits > 0:
+		return 2
+	case s.Format != "":
+		return 1
+	}
+	return 0
+}
+
+// owners finds the registers of the id's worker id: in the generator's namespace, or in all that have the layout.
+func (p *Page) owners(ctx context.Context, s view.State, d *Decoded) {
+	number := d.Stamp.Worker
+	for _, ns := range s.Namespaces {
+		of := ns.Layout == d.Stamp.Layout.String()
+		for _, g := range s.Generators {
+			if g.Name == d.Generator {
+				of = g.Namespace == ns.Name && g.Store == ns.Store
+			}
+		}
+		if !of || len(d.Owners) == maxOwners {
+			continue
+		}
+		o := Owner{Store: ns.Store, Namespace: ns.Name}
+		list, err := p.Source.Workers(ctx, ns.Store, ns.Name, number, number)
+		switch {
+		case err != nil:
+			o.Error = err.Error()
+		case len(list) == 0 || list[0].Number != number:
+			o.Error = fmt.Sprintf("the register of worker id %d was not read", number)
+		default:
+			o.judge(list[0], d)
+		}
+		d.Owners = append(d.Owners, o)
+	}
+}
+
+// judge says whether the register's term has the id's tick.
+func (o *Owner) judge(w view.Worker, d *Decoded) {
+	o.Worker = w
+	o.Covers = w.Host != "" && !d.At.Before(w.From) && d.At.Before(w.Until)
+	switch {
+	case o.Covers:
+		o.Text = fmt.Sprintf("Term %d of worker id %d has this tick: host %s, process %d.", w.Term, w.Number, w.Host, w.PID)
+	case w.Until.IsZero():
+		o.Text = fmt.Sprintf("Worker id %d was never held here: the id is of another namespace.", w.Number)
+	case d.At.Before(w.Until):
+		o.Text = fmt.Sprintf("An earlier term of worker id %d may have minted it. The register has its last term alone.", w.Number)
+	default:
+		o.Text = fmt.Sprintf("No term of worker id %d has this tick yet: the id is of another namespace.", w.Number)
+	}
+}

@@ -1,0 +1,226 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/view"
+)
+
+// Config says what a page shows.
+type Config struct {
+	Source  Source
+	Clock   snowfence.Clock
+	Guarded bool // readers must show a token
+	Public  bool // the page's front mints, too
+}
+
+// Page answers the addresses of the page. It is safe for concurrent use. Use [New] to make one.
+type Page struct {
+	Config
+	templates *template.Template
+	assets    map[string]asset // by their path
+
+	mu   sync.Mutex // guards last
+	last snapshot
+}
+
+// snapshot is a state that several readers share.
+type snapshot struct {
+	state view.State
+	json  []byte
+	tag   string // of all but the time
+	until time.Duration
+}
+
+// sharing is how long a state is shown to all who ask for it.
+const sharing = time.Second
+
+// Answer is what is answered. Without a Body an error is answered as a problem; with one as that, with the error's status.
+type Answer struct {
+	Status int
+	Type   string
+	Body   []byte
+}
+
+// Route is an address of the page.
+type Route struct {
+	Method     string // GET stands for HEAD, too
+	Path       string
+	Parameters []string // that the query may have; nil for any
+	Answer     Answerer
+}
+
+// Answerer answers a request of a client. It adds headers to those that the front has set.
+type Answerer func(h http.Header, r *http.Request, c front.Client) (Answer, error)
+
+// QueryError is returned for a part of a query that can't be used.
+type QueryError struct{ Field, Value, Limit string }
+
+// Error implements error.
+func (e *QueryError) Error() string {
+	return e.Field + " is " + strconv.Quote(e.Value) + ": " + e.Limit
+}
+
+// ErrNotFound is returned for an asset or a namespace that there is not.
+var ErrNotFound = errors.New("nothing has this address")
+
+// New returns a page. An error is returned if the embedded templates can't be read, which tests rule out.
+func New(cfg Config) (*Page, error) {
+	p := &Page{Config: cfg}
+	var err error
+	if p.templates, err = template.New("page").Funcs(p.functions()).ParseFS(embedded, "assets/*.html"); err == nil {
+		p.assets, err = readAssets()
+	}
+	return p, err
+}
+
+// Routes lists the addresses.
+func (p *Page) Routes() []Route {
+	none := []string{}
+	return []Route{
+		{http.MethodGet, "/", nil, p.index},
+		{http.MethodGet, "/ui/state", none, p.guard(p.state)},
+		{http.MethodGet, "/ui/history", none, p.json(func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil })},
+		{http.MethodGet, "/ui/workers", []string{"store", "namespace", "from", "to"}, p.json(p.workers)},
+		{http.MethodGet, "/ui/decode", []string{"id", "generator"}, p.json(func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) })},
+		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, p.json(func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) })},
+		{http.MethodGet, "/ui/runbook", none, p.asset},
+		{http.MethodPost, "/ui/token", none, p.login},
+		{http.MethodGet, "/ui/{asset...}", none, p.asset},
+	}
+}
+
+// snapshot returns a state that is at most a second old. Readers that come together share it.
+func (p *Page) snapshot(ctx context.Context) (snapshot, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.Clock.Monotonic()
+	if p.last.json != nil && now < p.last.until {
+		return p.last, nil
+	}
+	s := snapshot{state: p.Source.State(context.WithoutCancel(ctx)), until: now + sharing} // others wait for it, too
+	untimed := s.state
+	untimed.Taken = time.Time{}
+	content, err := json.Marshal(untimed)
+	if err == nil {
+		s.json, err = json.Marshal(s.state)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.tag, s.json = tagOf(content), append(s.json, '\n')
+	p.last = s
+	return s, nil
+}
+
+// json answers those who may see it with a value.
+func (p *Page) json(value func(*http.Request, front.Client) (any, error)) Answerer {
+	return p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
+		v, err := value(r, c)
+		if err != nil {
+			return Answer{}, err
+		}
+		body, err := json.Marshal(v)
+		return tagged(h, r, tagOf(body), typeJSON, append(body, '\n')), err
+	})
+}
+
+func (p *Page) state(h http.Header, r *http.Request, _ front.Client) (Answer, error) {
+	s, err := p.snapshot(r.Context())
+	return tagged(h, r, s.tag, typeJSON, s.json), err
+}
+
+// index is the page itself, or the form for a token.
+func (p *Page) index(h http.Header, r *http.Request, c front.Client) (Answer, error) {
+	signed := p.Cookie(r) != ""
+	if err := p.allow(h, r, c); err != nil {
+		return p.form(h, err, signed || r.Header["Authorization"] != nil)
+	}
+	h.Set("Referrer-Policy", formsPolicy)
+	s, err := p.snapshot(r.Context())
+	if err != nil {
+		return Answer{}, err
+	}
+	m := Model{State: s.state, History: p.Source.History(), Query: r.URL.Query(), Address: addressOf(r), Signed: signed, Public: p.Public}
+	if m.Query.Get("id") != "" {
+		if m.Decoded, err = p.decode(r, c); err != nil {
+			m.Decoded = &Decoded{Text: m.Query.Get("id"), Error: sentence(err)}
+		}
+	}
+	if cmp.Or(m.Query.Get("years"), m.Query.Get("workers"), m.Query.Get("rate")) != "" {
+		if m.Plan, err = p.plan(m.Query); err != nil {
+			m.Plan = &Plan{Error: sentence(err)}
+		}
+	}
+	return p.render("index.html", m)
+}
+
+func (p *Page) render(name string, value any) (Answer, error) {
+	var b bytes.Buffer
+	if err := p.templates.ExecuteTemplate(&b, name, value); err != nil {
+		return Answer{}, err
+	}
+	return Answer{http.StatusOK, "text/html; charset=utf-8", b.Bytes()}, nil
+}
+
+// workers answers with the registers of some worker ids.
+func (p *Page) workers(r *http.Request, _ front.Client) (any, error) {
+	q := r.URL.Query()
+	numbers := [2]int64{}
+	for i, name := range []string{"from", "to"} {
+		var err error
+		if numbers[i], err = strconv.ParseInt(q.Get(name), 10, 64); err != nil || numbers[i] < 0 {
+			return nil, &QueryError{name, q.Get(name), "must be a whole number, 0 or more"}
+		}
+	}
+	if n := numbers[1] - numbers[0]; n < 1 || n > view.MaxRange {
+		return nil, &QueryError{"to", q.Get("to"), "must be above from, by at most " + strconv.Itoa(view.MaxRange)}
+	}
+	s, err := p.snapshot(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(s.state.Namespaces, func(n view.Namespace) bool { return n.Store == q.Get("store") && n.Name == q.Get("namespace") }) {
+		return nil, ErrNotFound
+	}
+	list, err := p.Source.Workers(r.Context(), q.Get("store"), q.Get("namespace"), numbers[0], numbers[1]-1)
+	if err != nil {
+		return nil, front.StoreUnavailable.Problem(err)
+	}
+	return struct {
+		Workers []view.Worker `json:"workers"`
+	}{append([]view.Worker{}, list...)}, nil
+}
+
+// addressOf is where the browser has found the page, for commands that people copy.
+func addressOf(r *http.Request) string {
+	scheme, host := "http://", r.Host
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	if strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789.-:[]") != "" {
+		host = "localhost" // a shell might read more in it
+	}
+	return scheme + host
+}
+
+// sentence is what people are told of an error.
+func sentence(err error) string {
+	if query, ok := errors.AsType[*QueryError](err); ok {
+		return query.Error()
+	}
+	return front.ProblemOf(err).Detail
+}
