@@ -1,10 +1,13 @@
-// Command lending tells how many ids a second one process makes in several languages: with a borrowed worker id, by a
-// request for each id, and by a request for a hundred; and in Go by package fence.
+// Command lending measures the lending of worker ids, each with the daemon on the same machine.
 //
 //	make bench-lending
+//	go run ./lending -only crowd -borrowers 10000 -for 60s
 //
-// Each figure is the median of interleaved rounds, with the daemon on the same machine. The goal is that next with a borrowed
-// worker id gives twenty times as many as an INCR each.
+// The measurement languages tells how many ids a second one process makes in several languages: with a borrowed worker id, by a
+// request for each id, and by a request for a hundred; and in Go by package fence. Each figure is the median of interleaved
+// rounds. The goal is that next with a borrowed worker id gives twenty times as many as an INCR each.
+//
+// The measurement crowd tells what 10,000 borrowers ask of one daemon and of etcd. The goal is that no borrower loses its lease.
 package main
 
 import (
@@ -34,8 +37,28 @@ func main() {
 	program := flag.String("program", "../.bin/snowfence", "the program whose daemon lends")
 	rounds := flag.Int("rounds", 3, "interleaved rounds, of which the median counts")
 	each := flag.Duration("each", 2*time.Second, "time of one measurement")
+	only := flag.String("only", "languages,crowd", "the measurements to take")
+	c := &crowd{}
+	flag.IntVar(&c.borrowers, "borrowers", 10_000, "borrowers of the crowd, at most 16,000")
+	flag.DurationVar(&c.within, "within", time.Minute, "time over which the crowd's claims are spread")
+	flag.DurationVar(&c.steady, "for", time.Minute, "time of the measurement while the whole crowd borrows")
 	flag.Parse()
-	missed, err := run(context.Background(), *program, *rounds, *each)
+	var missed []string
+	var err error
+	for name := range strings.SplitSeq(*only, ",") {
+		var more []string
+		switch name {
+		case "languages":
+			more, err = run(context.Background(), *program, *rounds, *each)
+		case "crowd":
+			more, err = c.run(context.Background(), *program)
+		default:
+			err = fmt.Errorf("-only %s: must be languages, crowd, or both with a comma", *only)
+		}
+		if missed = append(missed, more...); err != nil {
+			break
+		}
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "lending:", err)
 		os.Exit(1)
@@ -61,7 +84,7 @@ func run(ctx context.Context, program string, rounds int, each time.Duration) (m
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	d, err := start(ctx, program, folder)
+	d, err := start(ctx, program, "--data", folder, "--http", free)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +214,14 @@ type daemon struct {
 	http, resp string // the URL of the one front, and the address of the other
 }
 
-// start starts a daemon with a store in the folder, and waits until it is ready.
-func start(ctx context.Context, program, folder string) (*daemon, error) {
-	const free = "127.0.0.1:0"
+// free is the address of any port that is free.
+const free = "127.0.0.1:0"
+
+// start starts a daemon, and waits until it is ready.
+func start(ctx context.Context, program string, arguments ...string) (*daemon, error) {
 	//nolint:gosec // It runs the programs that its user names.
-	d := &daemon{command: exec.CommandContext(ctx, program, "serve", "--data", folder, "--http", free, "--resp", free, "--grpc", "", "--thrift", "")}
+	d := &daemon{command: exec.CommandContext(ctx, program, append([]string{"serve", "--resp", free, "--grpc", "", "--thrift", ""}, arguments...)...)}
+	d.command.Env = append(os.Environ(), "SNOWFENCE_GENERATORS_DEFAULT_LEND_SHARE=100")
 	out, err := d.command.StderrPipe()
 	if err != nil {
 		return nil, err
