@@ -232,9 +232,8 @@ export function clocks(host, holders, rollback) {
   const x = (ms) => (left + x1) / 2 + (log(Math.max(-most, Math.min(most, ms))) / log(most)) * ((x1 - left) / 2)
   const band = (a, b, kind) => s("rect", { class: `band ${kind}`, x: x(a), y: 0, width: x(b) - x(a), height: height - 22 })
   svg.prepend(band(-most, -10 * minute, "out"), band(10 * minute, most, "out"), ...(rollback ? [band(-rollback, rollback, "in")] : []))
-  const marks = narrow
-    ? [[10 * minute, "10 min"]]
-    : [[10, "10 ms"], [100, "100 ms"], [1000, "1 s"], [10_000, "10 s"], [minute, "1 min"], [10 * minute, "10 min"]]
+  const marks = [[10, "10 ms"], [100, "100 ms"], [1000, "1 s"], [10_000, "10 s"], [minute, "1 min"], [10 * minute, "10 min"]]
+    .filter((_, i) => (narrow ? i === 5 : x1 - left > 700 || i % 2)) // as many as have room
   for (const [ms, name] of [[0, "0"], ...marks, ...marks.map(([ms, name]) => [-ms, "−" + name])]) {
     svg.append(
       s("line", { class: "axis", x1: x(ms), x2: x(ms), y1: 0, y2: height - 22 }),
