@@ -113,7 +113,7 @@ func pool(n Namespace, add adder) {
 		found("clock-unsafe", "The clock of worker %d on host %q is off by %s, more than any other.", where.Number, where.Host, duration(worst))
 	}
 	if n.Silent > 0 {
-		found("silent-holder", "%d holders missed the time to extend, among them worker %s.", n.Silent, strings.Join(silent, ", "))
+		found("silent-holder", "Holders that missed the time to extend: %d, among them worker %s.", n.Silent, strings.Join(silent, ", "))
 	}
 }
 
