@@ -61,6 +61,9 @@ func (d *daemon) newParts(all http.Handler, operators *page.Page) parts {
 	}
 }
 
+// Connections returns how many of the settings' connections this process has file descriptors for.
+func Connections(settings Settings) int { return listen.Connections(settings.Limits.Connections) }
+
 // protocol is one kind of front, in the table of all.
 type protocol struct {
 	name    string // in messages and metrics, and the key of its address

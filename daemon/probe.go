@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence"
 )
@@ -22,9 +23,7 @@ func Probe(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	// No secret is sent, and a daemon's certificate is rarely for 127.0.0.1.
-	anyone := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
-	answer, err := (&http.Client{Transport: &http.Transport{TLSClientConfig: anyone}}).Do(request)
+	answer, err := prober().Do(request)
 	if err != nil {
 		return snowfence.NewError(snowfence.ClassUnavailable, "no daemon answers: "+err.Error())
 	}
@@ -45,6 +44,33 @@ func Probe(ctx context.Context, at string) error {
 		}
 	}
 	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not ready: %s answers %s: %s%s", at, answer.Status, says.Detail, &reasons))
+}
+
+// prober sends no secret, and a daemon's certificate is rarely for 127.0.0.1. So it takes any.
+func prober() *http.Client {
+	anyone := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: anyone, DisableKeepAlives: true}}
+}
+
+// Live reports whether a daemon answers /livez at the settings' own address, within a second.
+func Live(ctx context.Context, settings Settings) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	ready, err := OwnProbeURL(settings)
+	if err != nil {
+		return false
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(ready, "/readyz")+"/livez", http.NoBody)
+	if err != nil {
+		return false
+	}
+	answer, err := prober().Do(request)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, 64))
+	return string(body) == "live\n"
 }
 
 // ProbeURL returns where to ask, of a URL that names a daemon.

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -29,5 +31,19 @@ func TestProbeAsksTheFirstAddressThatItCanReach(t *testing.T) {
 		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
 			t.Errorf("%+v: %s, want %s", c.config, got, c.want)
 		}
+	}
+}
+
+func TestDaemonIsLiveOnlyIfItSaysSo(t *testing.T) {
+	d := start(t, settings(t.TempDir(), nil))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }))
+	for address, want := range map[string]bool{d.address: true, strings.TrimPrefix(other.URL, "http://"): false, "127.0.0.1:0": false} {
+		if got := Live(t.Context(), Settings{HTTP: address}); got != want {
+			t.Errorf("%s: live is %v", address, got)
+		}
+	}
+	other.Close()
+	if Live(t.Context(), Settings{HTTP: strings.TrimPrefix(other.URL, "http://")}) {
+		t.Error("a server that is gone is live")
 	}
 }
