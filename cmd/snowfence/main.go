@@ -107,6 +107,7 @@ clocks do.
 Exit codes: 0 ok, 1 failure, 2 usage, 3 unavailable, 4 invalid id, 5 clock or
 lease unsafe, 6 written to a lossy store and not certain yet.`,
 		Example: `  snowfence next                              one id, no daemon needed
+  snowfence doctor                            what will go wrong with serve
   snowfence serve                             ids over HTTP
   snowfence exec -- java -jar app.jar         a program with its own worker id
   snowfence decode 1541815603606036480        what an id says
@@ -134,6 +135,7 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 	root.AddCommand(
 		p.serve(),
 		p.ready(),
+		p.doctor(),
 		p.token(),
 		p.next(),
 		p.exec(),
