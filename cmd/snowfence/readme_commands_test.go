@@ -21,7 +21,7 @@ import (
 var readmeAnswers = map[string]string{
 	"curl -X POST '127.0.0.1:7600/v1/generators/default/ids?count=3'":                  `{"ids":["`,
 	"go install ./cmd/snowfence":                                                       "",
-	"snowfence config check --config /etc/snowfence/ids.yaml":                          "valid; generators: chat, invoices, orders",
+	"snowfence doctor --config /etc/snowfence/ids.yaml":                                "\nhealthy: 0 wrong",
 	"redis-cli -p 7601 INCR default":                                                   "",
 	"redis-cli -p 7601 ID.NEXT default COUNT 3":                                        "",
 	"curl 127.0.0.1:7600/api/snowflake/get/default":                                    "",
