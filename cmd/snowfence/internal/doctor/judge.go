@@ -178,7 +178,7 @@ func (o *opened) judge(r *Report) {
 	missing, earlier := openstore.Missing(o.err), errors.Is(o.err, errEarlier)
 	r.when(earlier, Watch, "store", "restart all processes of this host together", "%s: %v", o.name, o.err)
 	r.when(missing && o.mustExist, Wrong, "store", "see docs/restoring.md", "%s: nothing is there, and store-must-exist is set", o.name)
-	r.when(o.err != nil && !missing && !earlier, Wrong, "store", engines, "%s: %v", o.name, o.err)
+	r.when(o.err != nil && !missing && !earlier, Wrong, "store", "see that the server runs and can be reached; "+engines, "%s: %s", o.name, strings.TrimPrefix(fmt.Sprint(o.err), o.name+": "))
 	for _, w := range o.warnings {
 		r.when(true, Watch, "store", engines, "%s: %s", o.name, w)
 	}
