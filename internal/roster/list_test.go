@@ -186,6 +186,39 @@ func (d deaf) List(ctx context.Context, _ string) iter.Seq2[store.Entry, error] 
 	}
 }
 
+// TestKnownRegisterIsTakenUnlessItWasWrittenSince marks the known ones, so that they can be told from those that are decoded. All are
+// judged by the present time.
+func TestKnownRegisterIsTakenUnlessItWasWrittenSince(t *testing.T) {
+	w := newWorld(t)
+	r := w.roster()
+	config := w.config()
+	config.Known = map[int64]roster.Worker{}
+	w.put(r, 1, w.register(r))
+	w.put(r, 2, w.register(r))
+	w.putBytes(stored.RegisterPrefix(r.Name())+"03", []byte("{}"))
+	for number := range int64(4) {
+		known := w.read(r, number)
+		known.Register.Process.Host = "known"
+		config.Known[number] = known
+	}
+	w.put(r, 2, w.register(r))
+	w.now = w.now.Add(time.Hour)
+	again, err := roster.Open(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[int64]string{1: "known", 2: "host-a", 3: ""}
+	for x, err := range again.Workers(t.Context()) {
+		if host := x.Register.Process.Host; err != nil || host != want[x.Number] || x.State == roster.Held || (x.Damage != nil) != (x.Number == 3) {
+			t.Errorf("worker %d of host %q is %s: %v, %v", x.Number, host, x.State, x.Damage, err)
+		}
+		delete(want, x.Number)
+	}
+	if len(want) > 0 {
+		t.Errorf("not listed: %v", want)
+	}
+}
+
 func TestListThatDoesNotMoveOnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()

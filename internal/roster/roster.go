@@ -33,6 +33,10 @@ type Config struct {
 	// reach; see snowfence.Policy. Zero means the default policy's.
 	MaxRollback time.Duration
 
+	// Known has worker ids by their number, as an earlier roster of the namespace read them. A register that still has the same
+	// version is not decoded again. It may be nil.
+	Known map[int64]Worker
+
 	// Process is written into the registers that [Desk.Raise] and
 	// [Desk.Quarantine] create or raise, for people. It may be empty.
 	Process stored.Process

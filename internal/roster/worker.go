@@ -106,9 +106,14 @@ func (r *Roster) absent(number int64, key string) Worker {
 
 // decode is the worker of a register.
 func (r *Roster) decode(e store.Entry) Worker {
-	register, err := stored.DecodeRegister(e.Value)
-	w := r.damaged(e.Key, err)
+	w := r.damaged(e.Key, nil)
 	w.version = e.Version
+	known, err := r.config.Known[w.Number], error(nil)
+	register := known.Register
+	if known.version != e.Version || known.Damage != nil {
+		register, err = stored.DecodeRegister(e.Value)
+	}
+	w.Damage = err
 	switch {
 	case err != nil:
 		return w
