@@ -39,9 +39,13 @@ type offset struct {
 	ahead, error time.Duration
 }
 
-// look reads the whole namespace.
-func (s *space) look(ctx context.Context, before *snapshot) (*snapshot, error) {
-	r, err := roster.Open(ctx, roster.Config{Store: s.Store, Namespace: s.Namespace, Clock: s.clock})
+// take reads the whole namespace. The registers that were not written since the snapshot before are not decoded again.
+func (s *space) take(ctx context.Context, before *snapshot) (*snapshot, error) {
+	config := roster.Config{Store: s.Store, Namespace: s.Namespace, Clock: s.clock}
+	if before != nil {
+		config.Known = before.records
+	}
+	r, err := roster.Open(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +81,7 @@ func (x *snapshot) add(w roster.Worker) {
 	at := w.Number / x.bin
 	x.letters[at] = telling(x.letters[at], x.letter(w))
 	if len(x.records) < maxRecords || x.own(w) {
-		w.Key, w.Register.Layout, w.Register.Incarnation, w.Register.Holder = "", "", "", "" // the same everywhere, or not shown
+		w.Key = "" // which the number says
 		x.records[w.Number] = w
 	}
 }
@@ -147,24 +151,23 @@ func (x *snapshot) namespace() Namespace {
 		cells = append(cells, cell)
 	}
 	n.Cells = string(cells)
-	holders := make([]roster.Worker, 0, len(x.records))
-	for _, w := range x.records {
+	var holders [3][]int64 // this daemon's, silent ones, and others
+	for number, w := range x.records {
 		if w.State == roster.Held {
-			holders = append(holders, w)
+			place := 2
+			if x.own(w) {
+				place = 0
+			} else if w.Silent() {
+				place = 1
+			}
+			holders[place] = append(holders[place], number)
 		}
 	}
-	place := func(w roster.Worker) int {
-		switch {
-		case x.own(w):
-			return 0
-		case w.Silent():
-			return 1
+	for _, numbers := range holders {
+		slices.Sort(numbers)
+		for _, number := range numbers[:min(len(numbers), MaxHolders-len(n.Holders))] {
+			n.Holders = append(n.Holders, x.worker(number))
 		}
-		return 2
-	}
-	slices.SortFunc(holders, func(a, b roster.Worker) int { return cmp.Or(place(a)-place(b), cmp.Compare(a.Number, b.Number)) })
-	for _, w := range holders[:min(len(holders), MaxHolders)] {
-		n.Holders = append(n.Holders, x.worker(w.Number))
 	}
 	return n
 }

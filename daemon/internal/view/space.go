@@ -14,6 +14,9 @@ import (
 // readLimit is how long a read may take: a million registers take some time.
 const firstWait, lately, readLimit = 2 * time.Second, 5 * time.Second, 5 * time.Minute
 
+// While somebody looks, a read follows another after readPause, and after readShare times the other's length.
+const readPause, readShare = time.Second, 10
+
 // Pool is a namespace whose worker ids are shown.
 type Pool struct {
 	StoreName string // in stores; empty for the store of the configuration
@@ -32,24 +35,51 @@ type space struct {
 	reading chan struct{} // closed when the read that was asked for ends; nil without one
 	ended   time.Duration // when the last read ended, by the monotonic clock
 	took    time.Duration // by the last read
+	looked  time.Duration // when a reader last looked, by the monotonic clock
 	last    *snapshot     // nil before the first
 	err     error         // of the last read
 }
 
 func newSpace(p Pool, ours stored.Process, c snowfence.Clock) *space {
-	return &space{Pool: p, ours: ours, clock: c, wanted: make(chan struct{}, 1)}
+	return &space{Pool: p, ours: ours, clock: c, wanted: make(chan struct{}, 1), looked: -lately}
 }
 
-// run reads when it is asked to, one read at a time.
+// run reads when it is asked to, one read at a time. While somebody looks, it also asks by itself when a read is due. So one
+// reader costs as many reads as a hundred.
 func (s *space) run(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
+		var due <-chan time.Time
+		stop := func() bool { return false }
+		if rest, watched := s.watched(); watched {
+			due, stop = s.clock.After(rest)
+		}
 		select {
 		case <-ctx.Done():
-			return
 		case <-s.wanted:
 			s.read(ctx)
+		case <-due:
+			if _, watched := s.watched(); watched {
+				s.ask(readPause, readShare)
+			}
 		}
+		stop()
 	}
+}
+
+// watched reports whether somebody has looked lately, and for how long no read is due.
+func (s *space) watched() (rest time.Duration, watched bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.clock.Monotonic()
+	return s.ended + max(readPause, readShare*s.took) - now, now-s.looked < lately
+}
+
+// look notes that somebody looks, and asks as ask does.
+func (s *space) look() <-chan struct{} {
+	s.mu.Lock()
+	s.looked = s.clock.Monotonic()
+	s.mu.Unlock()
+	return s.ask(readPause, readShare)
 }
 
 // ask begins a read if one is due: a pause after the last one, and share times as long as that took. It returns a channel
@@ -74,7 +104,7 @@ func (s *space) read(ctx context.Context) {
 	defer cancel()
 	before, _ := s.shown()
 	begun := s.clock.Monotonic()
-	next, err := s.look(ctx, before)
+	next, err := s.take(ctx, before)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.reading)

@@ -142,7 +142,7 @@ func (v *View) await(ctx context.Context, spaces ...*space) {
 	defer stop()
 	var reads []<-chan struct{}
 	for _, s := range spaces {
-		if read := s.ask(time.Second, 10); read != nil {
+		if read := s.look(); read != nil {
 			reads = append(reads, read)
 		}
 	}

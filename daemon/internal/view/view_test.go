@@ -163,6 +163,33 @@ func TestAReadFollowsAnotherAfterASecondAndTenTimesItsLength(t *testing.T) {
 	}
 }
 
+// TestOneReaderCostsTheStoreAsManyReadsAsAHundred has readers that ask every two seconds, as pages do, one after another.
+func TestOneReaderCostsTheStoreAsManyReadsAsAHundred(t *testing.T) {
+	for _, slow := range []time.Duration{10 * time.Millisecond, 300 * time.Millisecond} {
+		reads := map[int]int64{}
+		for _, readers := range []int{1, 100} {
+			live(t, func(t *testing.T, w *world) {
+				w.hold("a", 3, nil)
+				w.set(func() { w.slow = slow })
+				w.state()
+				w.lists.Store(0)
+				for range 30 * readers {
+					pass(2 * time.Second / time.Duration(readers))
+					w.state()
+				}
+				reads[readers] = w.lists.Load()
+				pass(time.Minute)
+				if late := w.lists.Load() - reads[readers]; late > 5 {
+					t.Errorf("%d reads after the last reader left", late)
+				}
+			})
+		}
+		if reads[1] != reads[100] || reads[1] < 15 {
+			t.Errorf("reads of %s in a minute, by readers: %v", slow, reads)
+		}
+	}
+}
+
 func TestNothingIsReadWhileNobodyLooks(t *testing.T) {
 	live(t, func(t *testing.T, w *world) {
 		w.hold("a", 3, nil)
