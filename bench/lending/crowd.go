@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"snowfence.example/snowfence/bench/serving"
 )
 
 // crowd is many borrowers of one daemon, whose store is etcd. No borrower keeps a connection.
@@ -19,7 +21,7 @@ type crowd struct {
 	within, steady time.Duration // of the claims, and of the measurement after them
 
 	client    http.Client
-	daemon    *daemon
+	daemon    *serving.Daemon
 	idle      int    // descriptors that the daemon has open without a client
 	url, etcd string // of the daemon and its successor, and of etcd
 	workers   sync.Map
@@ -42,28 +44,28 @@ func (c *crowd) run(ctx context.Context, program string) (missed []string, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	server, address, err := startEtcd(ctx, folder)
+	address, stop, err := serving.StartEtcd(ctx, folder)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _, _ = server.Process.Kill(), server.Wait() }()
+	defer stop()
 	c.etcd = "http://" + address
 	serve := func(at string) (err error) {
-		c.daemon, err = start(ctx, program, "--store", "etcd://"+address+"/crowd", "--layout", layout, "--data", folder, "--http", at)
+		c.daemon, err = serving.Start(ctx, program, lendAll(), "--store", "etcd://"+address+"/crowd", "--layout", layout, "--data", folder, "--http", at)
 		if err == nil {
-			c.url = c.daemon.http
-			c.idle, err = c.daemon.descriptors()
+			c.url = c.daemon.HTTP
+			c.idle, err = c.daemon.Descriptors()
 		}
 		return err
 	}
-	if err := serve(free); err != nil {
+	if err := serve(serving.Free); err != nil {
 		return nil, err
 	}
-	defer func() { c.daemon.stop() }()
+	defer func() { c.daemon.Stop() }()
 	fmt.Printf("\n%d borrowers that claim within %s, with the layout %s\n\n", c.borrowers, c.within, layout)
 	borrowing, cancel := context.WithCancel(ctx)
 	err = c.phases(borrowing, func() error {
-		c.daemon.stop()
+		c.daemon.Stop()
 		return serve(strings.TrimPrefix(c.url, "http://"))
 	})
 	cancel()
@@ -119,7 +121,7 @@ func (c *crowd) phase(ctx context.Context, name string, most time.Duration, done
 	c.drain()
 	begun, connections := time.Now(), []int{}
 	for len(connections) == 0 || time.Since(begun) < most && (done == nil || !done()) {
-		n, err := c.daemon.descriptors()
+		n, err := c.daemon.Descriptors()
 		if err := errors.Join(err, wait(ctx, 20*time.Millisecond)); err != nil {
 			return err
 		}
@@ -147,6 +149,16 @@ func (c *crowd) phase(ctx context.Context, name string, most time.Duration, done
 		return fmt.Errorf("%s: %d leases after %s", name, c.leases.Load(), most)
 	}
 	return nil
+}
+
+// usage is what the servers have used so far.
+type usage struct{ daemonCPU, daemonRSS, etcdCPU, etcdRequests float64 }
+
+func (c *crowd) usage(ctx context.Context) (usage, error) {
+	const cpu, rss = "process_cpu_seconds_total", "process_resident_memory_bytes"
+	daemon, err := serving.Metrics(ctx, &c.client, c.url)
+	etcd, wrong := serving.Metrics(ctx, &c.client, c.etcd)
+	return usage{daemon[cpu], daemon[rss], etcd[cpu], etcd["grpc_server_handled_total"]}, errors.Join(err, wrong)
 }
 
 // drain returns the exchanges since the last call.

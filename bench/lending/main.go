@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/bench/serving"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store/filestore"
 )
@@ -78,17 +79,20 @@ type contender struct {
 	rate func(ctx context.Context, way string, each time.Duration) (float64, error)
 }
 
+// lendAll has a daemon lend all of its worker ids.
+func lendAll() []string { return []string{"SNOWFENCE_GENERATORS_DEFAULT_LEND_SHARE=100"} }
+
 func run(ctx context.Context, program string, rounds int, each time.Duration) (missed []string, err error) {
 	folder, err := os.MkdirTemp("", "snowfence-bench-lending-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	d, err := start(ctx, program, "--data", folder, "--http", free)
+	d, err := serving.Start(ctx, program, lendAll(), "--data", folder, "--http", serving.Free)
 	if err != nil {
 		return nil, err
 	}
-	defer d.stop()
+	defer d.Stop()
 	all, err := contenders(ctx, folder, d)
 	if err != nil {
 		return nil, err
@@ -127,8 +131,12 @@ func median(values []float64) float64 {
 }
 
 // contenders are the languages. Java is compiled first.
-func contenders(ctx context.Context, folder string, d *daemon) ([]contender, error) {
+func contenders(ctx context.Context, folder string, d *serving.Daemon) ([]contender, error) {
 	const clients = "../clients/"
+	_, port, err := net.SplitHostPort(d.RESP)
+	if err != nil {
+		return nil, err
+	}
 	//nolint:gosec // It runs the programs that its user names.
 	java := exec.CommandContext(ctx, "javac", "-d", folder, clients+"java/Snowfence.java", "lending/Rates.java")
 	if out, err := java.CombinedOutput(); err != nil {
@@ -137,7 +145,7 @@ func contenders(ctx context.Context, folder string, d *daemon) ([]contender, err
 	script := func(name string, environ []string, command ...string) contender {
 		return contender{name, func(ctx context.Context, way string, each time.Duration) (float64, error) {
 			//nolint:gosec // It runs the programs that its user names.
-			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.http, d.port())...)
+			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.HTTP, port)...)
 			c.Env, c.Stderr = append(os.Environ(), environ...), os.Stderr
 			out, err := c.Output()
 			if err != nil {
@@ -152,7 +160,7 @@ func contenders(ctx context.Context, folder string, d *daemon) ([]contender, err
 		script("JavaScript", nil, "node", "lending/rates.mjs", client),
 		script("Java", nil, "java", "-cp", folder, "Rates"),
 		{"Go (fence)", func(ctx context.Context, way string, each time.Duration) (float64, error) {
-			return native(ctx, filepath.Join(folder, "store"), d.resp, way, each)
+			return native(ctx, filepath.Join(folder, "store"), d.RESP, way, each)
 		}},
 	}, err
 }
@@ -206,53 +214,4 @@ func native(ctx context.Context, store, address, way string, each time.Duration)
 		n += 100 * ids
 	}
 	return float64(n) / time.Since(begun).Seconds(), nil
-}
-
-// daemon is one that lends.
-type daemon struct {
-	command    *exec.Cmd
-	http, resp string // the URL of the one front, and the address of the other
-}
-
-// free is the address of any port that is free.
-const free = "127.0.0.1:0"
-
-// start starts a daemon, and waits until it is ready.
-func start(ctx context.Context, program string, arguments ...string) (*daemon, error) {
-	//nolint:gosec // It runs the programs that its user names.
-	d := &daemon{command: exec.CommandContext(ctx, program, append([]string{"serve", "--resp", free, "--grpc", "", "--thrift", ""}, arguments...)...)}
-	d.command.Env = append(os.Environ(), "SNOWFENCE_GENERATORS_DEFAULT_LEND_SHARE=100")
-	out, err := d.command.StderrPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := d.command.Start(); err != nil {
-		return nil, err
-	}
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		_, url, _ := strings.Cut(lines.Text(), "listening on ")
-		if strings.HasPrefix(url, "http://") {
-			d.http = url
-		} else if address, ok := strings.CutPrefix(url, "redis://"); ok {
-			d.resp = address
-		}
-		if strings.HasSuffix(lines.Text(), "snowfence: ready") {
-			go func() {
-				for lines.Scan() { // or the daemon would wait for its reader
-				}
-			}()
-			return d, nil
-		}
-	}
-	return nil, errors.Join(errors.New("the daemon ended before it was ready"), d.command.Wait())
-}
-
-func (d *daemon) port() string {
-	_, port, _ := net.SplitHostPort(d.resp)
-	return port
-}
-
-func (d *daemon) stop() {
-	_ = d.command.Process.Kill()
-	_ = d.command.Wait()
 }
