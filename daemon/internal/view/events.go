@@ -23,15 +23,28 @@ type Events struct {
 // Handler returns a handler that keeps records and passes all of them on.
 func (e *Events) Handler(next slog.Handler) slog.Handler { return &handler{next: next, events: e} }
 
-// newest returns the events, the newest first.
+// newest returns the events, the newest first, until their texts have MaxEventText bytes.
 func (e *Events) newest() []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	all := make([]Event, 0, len(e.kept))
+	all, room := make([]Event, 0, len(e.kept)), MaxEventText
 	for i := range int64(len(e.kept)) {
-		all = append(all, e.kept[(e.count-1-i)%MaxEvents])
+		x := e.kept[(e.count-1-i)%MaxEvents]
+		if room -= x.size(); room < 0 {
+			break
+		}
+		all = append(all, x)
 	}
 	return all
+}
+
+// size is how many bytes the texts of an event have.
+func (x Event) size() int {
+	n := len(x.Text)
+	for _, f := range x.Fields {
+		n += len(f[0]) + len(f[1])
+	}
+	return n
 }
 
 func (e *Events) keep(x Event) {

@@ -151,10 +151,11 @@ type History struct {
 
 // Bounds of a [State], so that an update stays below 200 KB.
 const (
-	MaxEvents   = 200
-	MaxCells    = 4096
-	MaxHolders  = 200
-	MaxRange    = 256 // worker ids of one answer of /ui/workers
-	HistoryStep = 10 * time.Second
-	HistoryFor  = time.Hour
+	MaxEvents    = 200
+	MaxEventText = 48 << 10 // bytes of all events' texts; older events are left out
+	MaxCells     = 4096
+	MaxHolders   = 200
+	MaxRange     = 256 // worker ids of one answer of /ui/workers
+	HistoryStep  = 10 * time.Second
+	HistoryFor   = time.Hour
 )

@@ -405,6 +405,13 @@ func TestEventsAreBoundedAndKnowTheirEntry(t *testing.T) {
 	if !has(s, "unsafe", "orders", "copied") {
 		t.Errorf("problems are %+v", s.Problems)
 	}
+	for range view.MaxEvents {
+		log.Warn(strings.Repeat("x", 1000), long...)
+	}
+	s = view.New(view.Config{Service: w, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+	if text, err := json.Marshal(s.Events); err != nil || len(text) > 2*view.MaxEventText || len(s.Events) == 0 {
+		t.Errorf("%d events of %d bytes, %v", len(s.Events), len(text), err)
+	}
 }
 
 func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
