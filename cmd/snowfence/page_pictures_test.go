@@ -84,7 +84,7 @@ func (b *tab) picture(name, panel string, width float64) {
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&file, fewer(whole)); err != nil || file.Len() > 150_000 {
 		b.t.Errorf("%s.png has %d bytes (%v)", name, file.Len(), err)
 	}
-	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), file.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), file.Bytes(), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }
