@@ -57,7 +57,8 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	gunicorn=gunicorn ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
 	php=php-cli '/usr/lib/php/*/redis.so=php-redis' /usr/share/php/Predis/autoload.php=php-nrk-predis \
-	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis
+	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis \
+	chromium=chromium
 
 # Clients that "make clients" alone runs.
 CLIENTS = /usr/lib/php/Base/TBase.php=php-thrift /usr/include/thrift/Thrift.h=libthrift-dev,libboost-dev,g++ \
@@ -312,6 +313,12 @@ pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, 
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
+
+.PHONY: pictures
+pictures: ## write the pictures of the page, docs/pictures, of five daemons and some minutes of traffic
+	@tools/need.sh $(NEEDED)
+	@mkdir -p docs/pictures
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestAxeFindsNothing$$' -count=1 . -pictures ../../docs/pictures
 
 .PHONY: checkbench
 checkbench: ## measure "snowfence check" beside sort -u on 100,000,000 ids; takes long, and 8 GB in /tmp

@@ -168,7 +168,7 @@ function frame(host, holders, label) {
   const narrow = width < 560
   const row = 26
   const left = narrow ? 108 : 210
-  const right = narrow ? 62 : 104
+  const right = narrow ? 62 : 116
   const height = holders.length * row + 26
   const svg = s("svg", { class: "draw", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label} of ${holders.length} holders` })
   const rows = holders.map((w, i) => {

@@ -6,7 +6,7 @@ import { wireTheme } from "./theme.mjs"
 import { wireTools } from "./tools.mjs"
 
 const $ = (id) => document.getElementById(id)
-const [stateEvery, historyEvery, staleAfter] = [2000, 10_000, 5000] // ms
+const [stateEvery, historyEvery, staleAfter] = [2000, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
 /** The lists and maps of the answers, which may be null where they are empty. */
 const lists = new Set(["problems", "generators", "namespaces", "events", "refused", "holders", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
 
@@ -108,7 +108,7 @@ function chart(id, label, times, series) {
   const dashes = [[], [7, 4], [2, 3]]
   const plot = new uPlot({
     width: host.clientWidth, height: 190, legend: { markers: { width: 2, dash: (_, i) => (i && !series[i - 1].bars ? ["solid", "dashed", "dotted"][(i - 1) % 3] : "solid") } }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
-    cursor: { points: { size: 6 }, y: false }, scales: { x: { range: (_, first, last) => [last - 3600, last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] }, n: { range: (_, low, high) => [0, Math.max(high * 3, 5)] } },
+    cursor: { points: { size: 6 }, y: false }, scales: { x: { range: (_, first, last) => [Math.max(last - 3600, Math.min(first, last - 300)), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] }, n: { range: (_, low, high) => [0, Math.max(high * 3, 5)] } },
     axes: [{ ...axis, size: 30, values: (_, splits) => splits.map((t) => utc(t * 1000).slice(11, 16)) }, { ...axis, size: 52, values: (_, splits) => splits.map((v) => (v >= 1 || !v ? grouped(Math.round(v * 10) / 10) : String(v))) }],
     series: [{ label: "UTC", value: (_, t) => (t ? utc(t * 1000).slice(11) : "–") }, ...series.map((line, i) => ({
       label: line.name, scale: line.bars ? "n" : "y", width: line.bars ? 1 : 1.5, dash: line.bars ? [] : dashes[i % 3],
@@ -262,7 +262,8 @@ function wire() {
   for (const twin of document.querySelectorAll("details.twin")) twin.addEventListener("toggle", () => state && showTwins())
   const repaint = () => {
     if (state) showPool()
-    for (const { plot } of Object.values(charts)) plot.redraw()
+    for (const chart of Object.values(charts)) chart.key = "" // it is made again, for its legend keeps its colours
+    if (history) showCharts()
   }
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(query).addEventListener("change", repaint)
   new ResizeObserver(() => {

@@ -1,0 +1,169 @@
+//go:build servers
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// This file has who can read the page: by keys alone, in each colour, on a phone, and with which token.
+
+func TestKeysAloneReachEverything(t *testing.T) {
+	t.Parallel()
+	d, _ := toolbox(t)
+	b := newTab(t, 1280, 900, d.URL).follow(d, "?id=9007199254740993&years=69&workers=1024&rate=1000")
+	const name = `(e) => [e.tagName, e.id, e.name, e.value, e.getAttribute("aria-label"), e.textContent.trim().slice(0, 30)].filter(Boolean).join(" ")`
+	// A group of radio buttons is one stop.
+	stops := js[[]string](b, `[...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+		.filter((e) => e.checkVisibility({ visibilityProperty: true }) && !e.disabled && (e.type !== "radio" || e.checked)).map(`+name+`)`)
+	js[bool](b, `(document.activeElement.blur(), getSelection().removeAllRanges(), scrollTo(0, 0), document.querySelector(".skip").focus(), true)`)
+	visited := []string{js[string](b, "("+name+")(document.activeElement)")}
+	for range len(stops) - 1 {
+		b.keys(kb.Tab)
+		visited = append(visited, js[string](b, "("+name+")(document.activeElement)"))
+	}
+	for i := range stops {
+		if stops[i] != visited[i] {
+			t.Fatalf("stop %d is %q, want %q of\n%s", i, visited[i], stops[i], strings.Join(stops, "\n"))
+		}
+	}
+	b.keys(kb.Tab)
+	b.await(`document.activeElement === document.body || document.activeElement.matches(".skip")`)
+
+	js[bool](b, `(document.getElementById("map").focus(), true)`)
+	b.keys(kb.Home + kb.ArrowRight + kb.ArrowRight + kb.ArrowRight + kb.ArrowDown + kb.ArrowLeft + kb.Enter)
+	b.await(`document.activeElement.matches("#register h3") && document.activeElement.textContent === "Worker id 34"`)
+}
+
+// looks are the colours that a reader may ask for.
+func looks() map[string]*emulation.MediaFeature {
+	return map[string]*emulation.MediaFeature{
+		"light": {Name: "prefers-color-scheme", Value: "light"}, "dark": {Name: "prefers-color-scheme", Value: "dark"}, "forced": {Name: "forced-colors", Value: "active"},
+	}
+}
+
+// look emulates a reader's setting.
+func (b *tab) look(feature *emulation.MediaFeature) {
+	b.t.Helper()
+	order(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}})
+}
+
+// accessible fails the test if axe-core finds something in any of the looks and widths, or if a phone would scroll to the side.
+func (b *tab) accessible(widths ...int64) {
+	b.t.Helper()
+	libraries, err := nodeLibraries()
+	axe, wrong := os.ReadFile(filepath.Join(libraries, "axe-core", "axe.min.js"))
+	if err = errors.Join(err, wrong); err != nil {
+		b.t.Fatal(err)
+	}
+	js[bool](b, string(axe)+"; true")
+	for name, feature := range looks() {
+		b.look(feature)
+		for _, width := range append(widths, 360) {
+			b.do(chromedp.EmulateViewport(width, 900))
+			if wide := js[int64](b, `document.documentElement.scrollWidth`); wide > width {
+				b.t.Errorf("%s, %d pixels wide: the page is %d wide", name, width, wide)
+			}
+		}
+		for _, width := range widths {
+			b.do(chromedp.EmulateViewport(width, 900))
+			if found := js[[]string](b, `axe.run(document).then((found) => found.violations.map((v) => v.id + ": " + v.help + "\n" + v.nodes.map((n) => n.html.slice(0, 200) + "\n" + n.failureSummary).join("\n")))`); len(found) > 0 {
+				b.t.Errorf("%s, %d pixels wide: %s", name, width, strings.Join(found, "\n"))
+			}
+		}
+	}
+}
+
+func TestAxeFindsNothing(t *testing.T) {
+	t.Parallel()
+	c := newFleet(t, time.Minute, 0, 7*time.Minute)
+	d := c.page()
+	c.borrow(t, "billing")
+	c.run(t, "snowfence workers quarantine 7")
+	if *pictures != "" {
+		go traffic(t, d)
+		pause(t.Context(), 6*time.Minute)
+		c.borrow(t, "billing")
+	}
+	b := newTab(t, 1280, 900, d.URL).follow(d, "?id=9007199254740993&years=69&workers=1024&rate=1000")
+	b.click("#mint-f button")
+	b.await(`document.querySelector("#minted code")`)
+	if *pictures != "" {
+		b.draw(d, c.workerOf(t, c.all[2]))
+	}
+	js[bool](b, `(document.querySelectorAll("details").forEach((more) => (more.open = true)), true)`)
+	b.accessible(1280, 390)
+	b.open(d.URL + "/ui/runbook")
+	b.accessible(390)
+}
+
+func TestPageIsForThoseWithAToken(t *testing.T) {
+	t.Parallel()
+	token, line := newToken(t, "operator")
+	d := readyDaemon(t, "--config", written(t, "store: mem://\ntoken-file: "+written(t, line+"\n")+"\n"), "--data", t.TempDir(), "--thrift=")
+	b := newTab(t, 1280, 900, d.URL).expect("status of 401")
+	sign := func(token string) {
+		b.do(chromedp.SendKeys(chromedp.CSS("[name=token]"), token+kb.Enter))
+	}
+	b.open(d.URL + "/")
+	b.accessible(390)
+	sign("wrong-" + token)
+	b.await(`document.getElementById("reason") && !document.getElementById("overview")`)
+	sign(token)
+	b.await(`document.querySelector("#legend li")`)
+	cookies := order(b, network.GetCookies, network.GetCookiesParams{}).Cookies
+	if len(cookies) != 1 || !cookies[0].HTTPOnly || cookies[0].SameSite != network.CookieSameSiteStrict || !cookies[0].Session {
+		t.Errorf("the cookies are %+v", cookies)
+	}
+	if seen := js[string](b, "document.cookie"); seen != "" {
+		t.Errorf("a script reads %q", seen)
+	}
+	b.click("#mint-f button")
+	b.await(`document.querySelectorAll("#minted code").length === 3`)
+
+	// The page of another port is of the same site, so the browser sends the cookie with its requests.
+	minted := func() string {
+		answer := ask(t, "GET", d.URL+"/ui/state", "Authorization", "Bearer "+token)
+		if _, rest, found := strings.Cut(answer.body, `"ids":"`); found {
+			return rest[:strings.IndexByte(rest, '"')]
+		}
+		t.Fatalf("%d %s", answer.status, answer.body)
+		return ""
+	}
+	before := minted()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><iframe src="%[1]s/"></iframe><form method="post" action="%[1]s/v1/generators/default/ids"><button>Win</button></form>`, d.URL)
+	}))
+	t.Cleanup(other.Close)
+	b.hosts = append(b.hosts, strings.TrimPrefix(other.URL, "http://"))
+	b.expect("status of 403", "frame", "data:,", "Cross-Origin")
+	b.open(other.URL)
+	tree := order(b, page.GetFrameTree, cdp.Empty{}).FrameTree
+	if len(tree.ChildFrames) != 1 || tree.ChildFrames[0].Frame.UnreachableURL == "" && !strings.HasPrefix(tree.ChildFrames[0].Frame.URL, "chrome-error:") {
+		t.Errorf("another site frames the page: %+v", tree.ChildFrames)
+	}
+	b.click("button")
+	b.await(`document.body.innerText.includes("403")`)
+	if after := minted(); after != before {
+		t.Errorf("the post of another site minted: %s ids before, %s after", before, after)
+	}
+	if !b.heard("frame") {
+		t.Errorf("the browser says of the frame: %q", b.faults)
+	}
+}
