@@ -12,5 +12,5 @@ func (d *daemon) pageFront() string {
 
 // newPage makes the page.
 func (d *daemon) newPage() (*page.Page, error) {
-	return page.New(page.Config{Source: d.view, Clock: d.clock, Guarded: d.service.Guarded(), Public: d.pageFront() == "http"})
+	return page.New(page.Config{Source: d.view, Clock: d.clock, Guarded: d.service.Guarded(), Public: d.pageFront() == "http", RESP: d.settings.RESP})
 }

@@ -94,7 +94,7 @@ daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/fr
 daemon/internal/view ! . daemon/config daemon/internal/front daemon/kind internal/roster internal/stored store
 daemon/internal/metrics ! daemon/internal/front daemon/internal/view daemon/kind store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/internal/budget daemon/internal/front daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
-daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token internal/decode internal/plan internal/text
+daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token internal/decode internal/plan internal/stored internal/text
 daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/internal/page daemon/kind daemon/token
 daemon/internal/respfront ! daemon/internal/budget daemon/internal/front daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daemon/kind | github.com/apache/thrift

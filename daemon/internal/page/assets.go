@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -10,11 +11,13 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -104,6 +107,7 @@ func (p *Page) functions() template.FuncMap {
 			}
 			return t.UTC().Format(time.DateTime)
 		},
+		"minutes": minutes,
 		"duration": func(ms int64) string {
 			if ms < 1000 {
 				return fmt.Sprintf("%d ms", max(ms, 0))
@@ -137,4 +141,31 @@ func (p *Page) functions() template.FuncMap {
 			return string(b), err
 		},
 	}
+}
+
+// minutes is a history with a point for each minute: the greatest value of its points.
+func minutes(h view.History) view.History {
+	const each = int(time.Minute / view.HistoryStep)
+	thin := func(all map[string][]*float64) map[string][]*float64 {
+		some := map[string][]*float64{}
+		for name, values := range all {
+			for points := range slices.Chunk(values, each) {
+				some[name] = append(some[name], slices.MaxFunc(points, func(a, b *float64) int { return cmp.Compare(height(a), height(b)) }))
+			}
+		}
+		return some
+	}
+	thinned := view.History{Rates: thin(h.Rates), Refused: thin(h.Refused), StoreMS: thin(h.StoreMS), Errors: thin(h.Errors)}
+	for points := range slices.Chunk(h.Times, each) {
+		thinned.Times = append(thinned.Times, points[0])
+	}
+	return thinned
+}
+
+// height puts what is not known below all else.
+func height(x *float64) float64 {
+	if x == nil {
+		return -1
+	}
+	return *x
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // An id is looked for in at most so many generators and namespaces.
@@ -28,30 +30,48 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Decoded{Text: text, Owners: []Owner{}}
-	d.Strip, err = read(c, text, name)
-	if name == "" && weight(d.Strip) < 3 {
+	strip, err := read(c, text, name)
+	best := p.reading(r.Context(), s.state, strip)
+	if name == "" && strip.Worker == nil {
 		for _, g := range s.state.Generators[:min(len(s.state.Generators), maxGenerators)] {
-			other, failed := read(c, text, g.Name)
-			switch {
-			case failed != nil || weight(other) < weight(d.Strip):
-			case weight(other) == weight(d.Strip):
-				d.Others = append(d.Others, g.Name)
+			strip, failed := read(c, text, g.Name)
+			switch other := p.reading(r.Context(), s.state, strip); {
+			case failed != nil || other.weight < best.weight:
+			case other.weight == best.weight:
+				best.Others = append(best.Others, g.Name)
 			default:
-				d.Strip, d.Others, err = other, nil, nil
+				best, err = other, nil
 			}
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	best.Text = text
+	return best, nil
+}
+
+// soon is how far ahead of this clock an id may be made: clocks are off by less.
+const soon = stored.ClockTolerance
+
+// reading is what an id says as one strip. One of the past whose register covers it weighs most.
+func (p *Page) reading(ctx context.Context, s view.State, strip decode.Strip) *Decoded {
+	d := &Decoded{Strip: strip, Owners: []Owner{}, weight: weight(strip)}
+	now := p.Clock.Wall()
 	if !d.At.IsZero() {
-		d.Relative = decode.Relative(d.At, p.Clock.Wall())
+		d.Relative = decode.Relative(d.At, now)
 	}
-	if d.Worker != nil {
-		p.owners(r.Context(), s.state, d)
+	if d.Worker == nil {
+		return d
 	}
-	return d, nil
+	p.owners(ctx, s, d)
+	if d.At.Before(now.Add(soon)) {
+		d.weight++
+	}
+	if slices.ContainsFunc(d.Owners, func(o Owner) bool { return o.Covers }) {
+		d.weight += 2
+	}
+	return d
 }
 
 // read decodes an id for a client.
@@ -112,9 +132,11 @@ func (o *Owner) judge(w view.Worker, d *Decoded) {
 		o.Text = fmt.Sprintf("Term %d of worker id %d has this tick: host %s, process %d.", w.Term, w.Number, w.Host, w.PID)
 	case w.Until.IsZero():
 		o.Text = fmt.Sprintf("Worker id %d was never held here: the id is of another namespace.", w.Number)
+	case d.At.Before(w.From) && w.Term == 1:
+		o.Text = fmt.Sprintf("Worker id %d was first held later: the id is of another namespace, or a clock was wrong.", w.Number)
 	case d.At.Before(w.Until):
 		o.Text = fmt.Sprintf("An earlier term of worker id %d may have minted it. The register has its last term alone.", w.Number)
 	default:
-		o.Text = fmt.Sprintf("No term of worker id %d has this tick yet: the id is of another namespace.", w.Number)
+		o.Text = fmt.Sprintf("No term of worker id %d has this tick yet: the id is of another namespace, or a clock was wrong.", w.Number)
 	}
 }

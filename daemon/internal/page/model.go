@@ -27,6 +27,7 @@ type Model struct {
 	Query   url.Values // as it was asked: {{.Query.Get "id"}}
 	Address string     // of the page: http://127.0.0.1:7600
 	Signed  bool       // the reader has shown a token; a POST of an empty one to /ui/token forgets it
+	RESP    string     // the address of the RESP front; empty for none
 	Public  bool       // POST /v1/generators/NAME/ids is answered at Address
 }
 
@@ -43,6 +44,8 @@ type Decoded struct {
 	Relative string   `json:"relative,omitempty"`
 	Others   []string `json:"others,omitempty"` // generators whose id the text may be just as well
 	Owners   []Owner  `json:"owners"`           // by namespace: whose it may be
+
+	weight int // how much the reading says
 }
 
 // Owner says whose an id may be, by the register of its worker id in one namespace.

@@ -23,8 +23,9 @@ import (
 type Config struct {
 	Source  Source
 	Clock   snowfence.Clock
-	Guarded bool // readers must show a token
-	Public  bool // the page's front mints, too
+	Guarded bool   // readers must show a token
+	Public  bool   // the page's front mints, too
+	RESP    string // the address of the RESP front; empty for none
 }
 
 // Page answers the addresses of the page. It is safe for concurrent use. Use [New] to make one.
@@ -154,7 +155,7 @@ func (p *Page) index(h http.Header, r *http.Request, c front.Client) (Answer, er
 	if err != nil {
 		return Answer{}, err
 	}
-	m := Model{State: s.state, History: p.Source.History(), Query: r.URL.Query(), Address: addressOf(r), Signed: signed, Public: p.Public}
+	m := Model{State: s.state, History: p.Source.History(), Query: r.URL.Query(), Address: addressOf(r), Signed: signed, RESP: p.RESP, Public: p.Public}
 	if m.Query.Get("id") != "" {
 		if m.Decoded, err = p.decode(r, c); err != nil {
 			m.Decoded = &Decoded{Text: m.Query.Get("id"), Error: sentence(err)}

@@ -69,7 +69,7 @@ func counter(c *kind.Counter, set config.Generator) *Counter {
 }
 
 // newest returns an id that is at least as new as every id so far. Of a worker id's ids it is the last that the reserved ticks
-// can have; of a counter's numbers it is the number that is reserved next.
+// can have; of a counter's numbers it is the last that is reserved.
 func newest(s front.Status) string {
 	switch l := s.Lease; {
 	case l != nil && l.Generator.Reserved > l.Generator.Floor:
@@ -82,8 +82,8 @@ func newest(s front.Status) string {
 		} else if id, err := l.Layout.ComposeWide(p); err == nil {
 			return id.String()
 		}
-	case s.Counter != nil && s.Form == kind.Number && s.Counter.Limit > 0:
-		return count(s.Counter.Next)
+	case s.Counter != nil && s.Form == kind.Number && s.Counter.Limit > 0 && s.IDs > 0:
+		return count(s.Counter.Next - max(s.Counter.Increment, 1))
 	}
 	return ""
 }

@@ -14,8 +14,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// clockAlarm is how far a clock may be off in milliseconds before that is a problem: claims refuse twice as much.
-const clockAlarm = float64(stored.ClockTolerance / 2 / time.Millisecond)
+// clockAlarm is how far a clock may be off in milliseconds before that is a problem: claims refuse ten times as much.
+const clockAlarm = float64(stored.ClockTolerance / 10 / time.Millisecond)
 
 // severities are those of a [Problem], the worst first.
 func severities() []string { return []string{"unsafe", "stopped", "soon"} }

@@ -65,6 +65,9 @@ func entryOf(x Event) (anchor string) {
 			}
 		}
 	}
+	if anchor == "began-empty" && x.Level == "INFO" {
+		return "" // the first start
+	}
 	for _, field := range x.Fields {
 		switch {
 		case anchor != "lost" || field[0] != "error":

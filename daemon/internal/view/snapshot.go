@@ -15,9 +15,9 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at most. It keeps all of this
-// daemon's.
-const maxLetters, maxRecords = 1 << 20, 20_000
+// A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at most, of which maxFree are of
+// free ones: they say who had them last. It keeps all of this daemon's.
+const maxLetters, maxRecords, maxFree = 1 << 20, 20_000, 5_000
 
 // snapshot is a namespace as it was read. It does not change.
 type snapshot struct {
@@ -28,6 +28,7 @@ type snapshot struct {
 	bin     int64  // worker ids of a letter
 	letters []byte // as in Namespace.Cells
 	records map[int64]roster.Worker
+	free    int // registers of free worker ids
 	offsets map[int64]offset
 	middle  time.Duration // the median offset
 	shown   Namespace
@@ -75,12 +76,17 @@ func (x *snapshot) layout() snowfence.Layout { return x.roster.Layout() }
 
 // add notes a register.
 func (x *snapshot) add(w roster.Worker) {
-	if w.Number == roster.Stray || w.State == roster.Free {
+	if w.Number == roster.Stray {
 		return
+	}
+	most := maxRecords
+	if w.State == roster.Free {
+		x.free++
+		most = min(most, len(x.records)+maxFree-x.free+1)
 	}
 	at := w.Number / x.bin
 	x.letters[at] = telling(x.letters[at], x.letter(w))
-	if len(x.records) < maxRecords || x.own(w) {
+	if len(x.records) < most || x.own(w) {
 		w.Key = "" // which the number says
 		x.records[w.Number] = w
 	}

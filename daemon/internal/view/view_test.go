@@ -504,7 +504,7 @@ func TestNewestIDIsAtLeastEachMintedOne(t *testing.T) {
 		l := h.Status()
 		statuses := []front.Status{
 			{Name: "orders", Form: kind.Number, Lease: &kind.Lease{Layout: l.Layout, Worker: l.Worker, Term: l.Term, Left: l.Left, Until: l.Until, Generator: l.Generator}},
-			{Name: "users", Form: kind.Number, Counter: &kind.Counter{Name: "users", Next: 41, Limit: 100, Held: []kind.Range{{First: 31, Count: 10}}}},
+			{Name: "users", Form: kind.Number, IDs: 1, Counter: &kind.Counter{Name: "users", Next: 41, Limit: 100, Held: []kind.Range{{First: 31, Count: 10}}}},
 			{Name: "daily", Form: kind.Text, Counter: &kind.Counter{Name: "daily", Next: 3, Limit: 100}},
 			{Name: "wide", Form: kind.Wide, Lease: &kind.Lease{Layout: uuid8.Layout, Term: 1, Left: 1, Generator: snowfence.GeneratorStatus{Reserved: 2}}},
 		}
@@ -514,7 +514,7 @@ func TestNewestIDIsAtLeastEachMintedOne(t *testing.T) {
 		if err != nil || last < id || last-id > 1<<30 || *s.Generators[0].Worker != 5 {
 			t.Errorf("%d minted, the newest is %+v: %v", id, s.Generators[0], err)
 		}
-		if c := s.Generators[1]; c.Last != "41" || c.Counter.InHand != "10" || c.Counter.Guard != "a mark in etcd" || s.Generators[2].Last != "" || len(s.Generators[3].Last) != 36 {
+		if c := s.Generators[1]; c.Last != "40" || c.Counter.InHand != "10" || c.Counter.Guard != "a mark in etcd" || s.Generators[2].Last != "" || len(s.Generators[3].Last) != 36 {
 			t.Errorf("%+v", s.Generators)
 		}
 	})

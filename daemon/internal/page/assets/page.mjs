@@ -48,11 +48,11 @@ function showVerdict() {
   const worst = state.problems[0]?.severity || "safe"
   $("verdict").className = `verdict ${worst}`
   set($("status"), worst === "safe" && !state.generators.length ? "No generator is configured" : verdicts[worst])
-  const key = JSON.stringify(state.problems.map((p) => [p.severity, p.text, p.do]))
+  const key = JSON.stringify(state.problems.map((p) => [p.severity, p.about, p.text, p.do]))
   if ($("problems").dataset.key === key) return
   $("problems").dataset.key = key
   $("problems").replaceChildren(...state.problems.map((p) => h("li", { className: p.severity },
-    h("p", {}, h("span", { className: "tag", textContent: p.severity }), " ", h("strong", { textContent: p.text }), p.since ? h("span", { className: "muted", textContent: ` since ${utc(p.since)}` }) : ""),
+    h("p", {}, h("span", { className: "tag", textContent: p.severity }), " ", h("strong", { textContent: `${p.about}: ${p.text}` }), p.since ? h("span", { className: "muted", textContent: ` since ${utc(p.since)}` }) : ""),
     h("p", {}, ...sentence(p.do), " ", h("a", { href: `/ui/runbook#${p.entry}`, textContent: `Runbook: ${p.entry}` })))))
 }
 
@@ -109,7 +109,8 @@ function chart(id, label, times, series) {
   const plot = new uPlot({
     width: host.clientWidth, height: 190, legend: { markers: { width: 2, dash: (_, i) => (i && !series[i - 1].bars ? ["solid", "dashed", "dotted"][(i - 1) % 3] : "solid") } }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     cursor: { points: { size: 6 }, y: false }, scales: { x: { range: (_, first, last) => [Math.max(last - 3600, Math.min(first, last - 300)), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] }, n: { range: (_, low, high) => [0, Math.max(high * 3, 5)] } },
-    axes: [{ ...axis, size: 30, values: (_, splits) => splits.map((t) => utc(t * 1000).slice(11, 16)) }, { ...axis, size: 52, values: (_, splits) => splits.map((v) => (v >= 1 || !v ? grouped(Math.round(v * 10) / 10) : String(v))) }],
+    axes: [{ ...axis, size: 30, values: (_, splits) => splits.map((t) => utc(t * 1000).slice(11, 16)) }, { ...axis, size: 52, values: (_, splits) => splits.map((v) => (v >= 1 || !v ? grouped(Math.round(v * 10) / 10) : String(v))) },
+      ...(series.some((line) => line.bars) ? [{ ...axis, scale: "n", side: 1, size: 44, grid: { show: false }, stroke: () => colour("alert") }] : [])],
     series: [{ label: "UTC", value: (_, t) => (t ? utc(t * 1000).slice(11) : "–") }, ...series.map((line, i) => ({
       label: line.name, scale: line.bars ? "n" : "y", width: line.bars ? 1 : 1.5, dash: line.bars ? [] : dashes[i % 3],
       stroke: () => colour(line.bars ? "alert" : i % 2 ? "t-second" : "t-first"), fill: line.bars ? () => colour("alert") : undefined,
@@ -153,8 +154,10 @@ const twins = {
   store: () => minutes("store-t", [...Object.values(history.store_ms).map((of) => [of, 2]), ...Object.values(history.errors).map((of) => [of, 0])]),
 }
 
+/** minutes fills a twin with the greatest value of each minute's six points. */
 function minutes(id, columns) {
-  if (history) rows(id, history.times.flatMap((t, i) => (i % 6 ? [] : [[utc(t * 1000), ...columns.map(([of, digits]) => decimals(digits, of[i]))]])))
+  const top = (of, i) => of.slice(i, i + 6).reduce((a, b) => (a === null || (b !== null && b > a) ? b : a))
+  if (history) rows(id, history.times.flatMap((t, i) => (i % 6 ? [] : [[utc(t * 1000), ...columns.map(([of, digits]) => decimals(digits, top(of, i)))]])))
 }
 
 const showTwins = () => document.querySelectorAll("details.twin[open]").forEach((twin) => twins[twin.dataset.twin]())
@@ -165,9 +168,16 @@ function showCounters() {
   rows("counters-t", counting.map(({ name, rate, counter: c }) => [name, c.name, grouped(c.next), decimals(1, rate), grouped(c.left), c.limit === "0" ? "of its system" : grouped(c.limit), grouped(c.in_hand), c.waiting, day(c.runs_out), c.guard || "none"]))
 }
 
+/** busiest is the namespace that an operator wants to see first. */
+const busiest = () => state.namespaces.map((n) => n.held + 1e6 * (n.silent + (n.counts.quarantined || 0))).reduce((best, n, i, all) => (n > all[best] ? i : best), 0)
+
 function showPool() {
   const names = state.namespaces.map((n) => (n.store ? `${n.name} in ${n.store}` : n.name))
-  if (JSON.stringify([...$("pool").options].map((o) => o.textContent)) !== JSON.stringify(names)) $("pool").replaceChildren(...names.map((name) => h("option", { textContent: name })))
+  if (JSON.stringify([...$("pool").options].map((o) => o.textContent)) !== JSON.stringify(names)) {
+    $("pool").replaceChildren(...names.map((name) => h("option", { textContent: name })))
+    const kept = names.indexOf(localStorage.getItem("pool"))
+    $("pool").selectedIndex = kept < 0 ? busiest() : kept
+  }
   $("pick").hidden = names.length < 2
   const n = state.namespaces[$("pool").selectedIndex] || state.namespaces[0]
   if (!n) return
@@ -179,6 +189,7 @@ function showPool() {
   set($("windows-more"), n.held > n.holders.length ? `${grouped(n.holders.length)} of ${grouped(n.held)} holders are shown: this daemon's, then silent ones, then by worker id.` : "")
   const rollback = Math.max(0, ...state.generators.filter((g) => g.namespace === n.name && g.store === n.store).map((g) => g.max_rollback_ms || 0))
   clocks($("clocks-c"), n.holders, rollback)
+  for (const place of document.querySelectorAll(".pool-of")) set(place, names.length > 1 ? `Namespace ${names[$("pool").selectedIndex]}.` : "")
   set($("clocks-by"), `Against ${n.clock === "store" ? "the store's clock" : "the median of the holders"}.`)
   $("clocks-legend").replaceChildren(
     h("li", {}, h("span", { className: "swatch band-out" }), "beyond 10 min nothing is claimed, and ids stop"),
@@ -258,7 +269,7 @@ function follow(work, every) {
 function wire() {
   wireTheme(() => repaint())
   wireTools(ask)
-  $("pool").addEventListener("change", () => state && showPool())
+  $("pool").addEventListener("change", (event) => { localStorage.setItem("pool", event.target.value); if (state) showPool() })
   for (const twin of document.querySelectorAll("details.twin")) twin.addEventListener("toggle", () => state && showTwins())
   const repaint = () => {
     if (state) showPool()

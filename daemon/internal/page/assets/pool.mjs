@@ -50,7 +50,7 @@ export class Pool {
     const n = { o: ours, h: held, l: lent, s: silent, r: counts.resting, q: counts.quarantined, f: counts.foreign, u: counts.unreadable, x: counts["used-up"], ".": counts.free }
     document.getElementById("legend").replaceChildren(
       ...Object.entries(states).filter(([letter]) => "ohlsrq.".includes(letter) || n[letter] || cells.includes(letter))
-        .map(([letter, [name]]) => h("li", {}, swatch(letter, colours), h("span", {}, h("b", { className: "num", textContent: grouped(n[letter] || 0) }), " " + name.replace("-", " ")))),
+        .map(([letter, [name]]) => h("li", {}, swatch(letter, colours), h("span", {}, h("b", { className: "num", textContent: grouped(n[letter] || 0) }), " " + (letter === "h" ? "held by others" : name.replace("-", " "))))),
       ...(bin > 1 ? [h("li", { className: "muted", textContent: `a cell is ${grouped(bin)} worker ids` })] : []),
     )
   }
@@ -175,7 +175,7 @@ export class Pool {
       ["since, UTC", w.term ? `${instant(w.from)} (term ${w.term})` : ""], ["until, UTC", w.term ? instant(w.until) : ""],
       ["last write, UTC", at(w.written) ? instant(w.written) : ""],
       ["clock", w.offset_ms === undefined ? "" : `${offset(w.offset_ms)}, uncertain by ${(w.offset_error_ms || 0).toFixed(1)} ms`],
-      ["a claimant would be told", w.claimant || "nothing: it would get it"],
+      ["a claim of just this one gets", w.claimant || "it"],
     ]
     const list = h("dl", {}, ...facts.filter(([, value]) => value).map(([name, value]) => h("div", { className: "wide" }, h("dt", { textContent: name }), h("dd", { className: "num", textContent: value }))))
     const acts = [[`snowfence workers show ${n}${where}`, "prints all that the store keeps of it."]]
