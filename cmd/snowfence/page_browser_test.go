@@ -106,7 +106,7 @@ func (b *tab) hear(event any) {
 	case *network.EventWebSocketCreated:
 		fault = "socket: " + e.URL
 	}
-	if fault != "" {
+	if fault != "" && b.t.Context().Err() == nil { // else the test is over, and its daemons are killed
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.faults = append(b.faults, fault)

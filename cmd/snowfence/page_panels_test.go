@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,6 +25,9 @@ import (
 // pageEtcd is the server of all fleets, which have a namespace each.
 var pageEtcd = sync.OnceValue(func() *testkit.Server { return testkit.Etcd(&lifetime) })
 
+// fleets counts them, so that each has a namespace of its own when a test runs again.
+var fleets atomic.Int64
+
 // fleet is five daemons on one store. The first one is the page's.
 type fleet struct {
 	file string // their configuration
@@ -35,7 +39,7 @@ type fleet struct {
 // newFleet starts daemons that take leases for a window, and whose clocks are off by offsets: by nothing where there is none.
 func newFleet(t *testing.T, window time.Duration, offsets ...time.Duration) *fleet {
 	t.Helper()
-	namespace, policy := strings.ToLower(t.Name()), ""
+	namespace, policy := fmt.Sprint("fleet-", fleets.Add(1)), ""
 	if *pictures != "" {
 		namespace, policy = "shop", ", policy: {max-wait: 2ms, max-burst: 1ns}" // so that a large batch is refused
 	}
