@@ -38,6 +38,7 @@ type snapshot struct {
 type offset struct {
 	term         int64
 	ahead, error time.Duration
+	seen         time.Time // when its last write was seen, by the reference
 }
 
 // take reads the whole namespace. The registers that were not written since the snapshot before are not decoded again.
@@ -96,6 +97,12 @@ func (x *snapshot) own(w roster.Worker) bool {
 	return w.State == roster.Held && x.ours.Same(w.Register.Process)
 }
 
+// behind reports whether a worker id only seems free: its holder goes on, with a clock that is behind by more than a window.
+func (x *snapshot) behind(w roster.Worker) bool {
+	o, known := x.offsets[w.Number]
+	return known && w.State == roster.Free && w.Register.Holder != "" && o.term == w.Register.Term && w.Read.Sub(o.seen) < w.Register.Window
+}
+
 func (x *snapshot) byStore() bool {
 	byStore, _ := x.roster.Reference()
 	return byStore
@@ -107,19 +114,24 @@ func (x *snapshot) byStore() bool {
 func (x *snapshot) compare(before *snapshot) {
 	for number, now := range x.records {
 		was, seen := before.records[number]
-		if now.State != roster.Held || !seen {
+		if now.Register.Holder == "" || !seen {
 			continue
 		}
 		best, known := before.offsets[number]
 		known = known && best.term == now.Register.Term
 		if between := now.Read.Sub(before.begun); was.Register.Write != now.Register.Write && between >= 0 {
-			late := offset{now.Register.Term, now.Register.Clock.Sub(now.Read) + between/2, between / 2}
+			late := offset{now.Register.Term, now.Register.Clock.Sub(now.Read) + between/2, between / 2, now.Read}
 			if apart := (late.ahead - best.ahead).Abs(); !known || late.error <= best.error || apart > late.error+best.error {
 				best, known = late, true
 			}
+			best.seen = now.Read
 		}
 		if known {
 			x.offsets[number] = best
+		}
+		if x.behind(now) {
+			at := number / x.bin
+			x.letters[at] = telling(x.letters[at], 's')
 		}
 	}
 	all := slices.SortedFunc(maps.Values(x.offsets), func(a, b offset) int { return cmp.Compare(a.ahead, b.ahead) })
@@ -159,11 +171,11 @@ func (x *snapshot) namespace() Namespace {
 	n.Cells = string(cells)
 	var holders [3][]int64 // this daemon's, silent ones, and others
 	for number, w := range x.records {
-		if w.State == roster.Held {
+		if w.State == roster.Held || x.behind(w) {
 			place := 2
 			if x.own(w) {
 				place = 0
-			} else if w.Silent() {
+			} else if w.State != roster.Held || w.Silent() {
 				place = 1
 			}
 			holders[place] = append(holders[place], number)
@@ -194,6 +206,9 @@ func (x *snapshot) worker(number int64) Worker {
 	shown := Worker{
 		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held,
 		Host: r.Process.Host, PID: r.Process.PID, Program: r.Process.Version, Term: r.Term, Window: r.Window.Milliseconds(),
+	}
+	if x.behind(w) {
+		shown.State, shown.Silent = string(roster.Held), true
 	}
 	if r.Term > 0 { // else it can't be read
 		shown.From, shown.Until, shown.Written, shown.Age = w.Floor.UTC(), w.Until.UTC(), r.Clock.UTC(), w.Age().Milliseconds()

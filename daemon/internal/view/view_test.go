@@ -357,6 +357,31 @@ func TestAHoldersClockIsKnownFromTwoLooks(t *testing.T) {
 	})
 }
 
+// TestAHolderWhoseClockIsBehindByMoreThanItsWindowIsShown has a holder whose register seems to be free by every other clock.
+func TestAHolderWhoseClockIsBehindByMoreThanItsWindowIsShown(t *testing.T) {
+	live(t, func(t *testing.T, w *world) {
+		pass(time.Hour)
+		w.hold("a", 1, nil)
+		w.hold("me", 3, nil)
+		late := w.hold("b", 2, ahead{snowfence.SystemClock(), -3 * time.Minute})
+		look := func() (s view.State, n view.Namespace) {
+			for range 15 {
+				pass(time.Second)
+				s, n = w.state()
+			}
+			return s, n
+		}
+		s, n := look()
+		if x := n.Holders[1]; n.Cells[:5] != ".hso." || x.Number != 2 || !x.Silent || x.Offset == nil || *x.Offset > -170_000 || !has(s, "soon", "orders", "clock-unsafe") {
+			t.Errorf("%q %+v, problems %+v", n.Cells[:5], x, s.Problems)
+		}
+		_ = late.Close(t.Context())
+		if _, n := look(); n.Cells[:5] != ".h.o." || len(n.Holders) != 2 {
+			t.Errorf("after its end: %q %+v", n.Cells[:5], n.Holders)
+		}
+	})
+}
+
 func TestASilentHolderIsShownAfterThisDaemonsAndIsAProblem(t *testing.T) {
 	live(t, func(t *testing.T, w *world) {
 		pass(time.Hour)
