@@ -237,7 +237,7 @@ func TestPageShowsTheStateWithAndWithoutAScript(t *testing.T) {
 	b := newTab(t, 1280, 900, d.URL).follow(d, "")
 	js[bool](b, `document.querySelectorAll("details").forEach((twin) => (twin.open = true)) ?? true`)
 	s := b.shows(c)
-	b.await(`document.getElementById("legend").innerText.replace(/\s+/g, " ") === %s`, "1 ours 4 held 1 lent 0 silent 0 resting 0 quarantined 1,018 free")
+	b.await(`document.getElementById("legend").innerText.replace(/\s+/g, " ") === %s`, "1 ours 4 held by others 1 lent 0 silent 0 resting 0 quarantined 1,018 free")
 	drawn := `[...document.querySelectorAll("#%s svg text[x='28']")].map((text) => text.textContent).join(" ")`
 	var workers []string
 	for _, h := range s.Namespaces[0].Holders {
