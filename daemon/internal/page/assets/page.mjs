@@ -175,8 +175,7 @@ function showPool() {
   const names = state.namespaces.map((n) => (n.store ? `${n.name} in ${n.store}` : n.name))
   if (JSON.stringify([...$("pool").options].map((o) => o.textContent)) !== JSON.stringify(names)) {
     $("pool").replaceChildren(...names.map((name) => h("option", { textContent: name })))
-    const kept = names.indexOf(localStorage.getItem("pool"))
-    $("pool").selectedIndex = kept < 0 ? busiest() : kept
+    $("pool").selectedIndex = busiest()
   }
   $("pick").hidden = names.length < 2
   const n = state.namespaces[$("pool").selectedIndex] || state.namespaces[0]
@@ -269,7 +268,7 @@ function follow(work, every) {
 function wire() {
   wireTheme(() => repaint())
   wireTools(ask)
-  $("pool").addEventListener("change", (event) => { localStorage.setItem("pool", event.target.value); if (state) showPool() })
+  $("pool").addEventListener("change", () => state && showPool())
   for (const twin of document.querySelectorAll("details.twin")) twin.addEventListener("toggle", () => state && showTwins())
   const repaint = () => {
     if (state) showPool()

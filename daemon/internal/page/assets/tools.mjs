@@ -31,10 +31,7 @@ function wireQuery(form, out) {
       if (mine === asked) out.replaceChildren(h("p", { className: "alert", textContent: "The daemon did not answer. Try again." }))
     }
   }
-  form.addEventListener("submit", (event) => {
-    event.preventDefault()
-    void run()
-  })
+  form.addEventListener("submit", (event) => { event.preventDefault(); void run() })
   form.addEventListener("input", () => {
     clearTimeout(timer)
     timer = setTimeout(run, quiet)
@@ -54,10 +51,7 @@ function wireSliders(form) {
       slider.value = String(position(Number(number.value) || 1))
       say()
     }
-    slider.addEventListener("input", () => {
-      number.value = String(value(Number(slider.value)))
-      say()
-    })
+    slider.addEventListener("input", () => { number.value = String(value(Number(slider.value))); say() })
     number.addEventListener("input", follow)
     follow()
   }
@@ -78,8 +72,7 @@ function wireMint(ask) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault()
     try {
-      const path = `/v1/generators/${encodeURIComponent(generator.value)}/ids?count=${encodeURIComponent(count.value)}`
-      const { ids } = await ask(path, { method: "POST" })
+      const { ids } = await ask(`/v1/generators/${encodeURIComponent(generator.value)}/ids?count=${encodeURIComponent(count.value)}`, { method: "POST" })
       $("minted").replaceChildren(...ids.map((id) => h("li", {}, h("code", { textContent: id }), copier(id))))
     } catch (problem) {
       $("minted").replaceChildren(h("li", { className: "alert", textContent: problem.message }))
