@@ -121,15 +121,15 @@ func (u *Use) token() (string, error) {
 
 // mayBorrow returns a problem unless another worker id may be lent.
 func (u *Use) mayBorrow(ctx context.Context, l kind.Lender) error {
-	if err := u.m.lent.count(ctx, l, u.client.service.clock); err != nil {
-		return err
-	}
 	g := u.client.grant
 	token, limit := "", int64(math.MaxInt64)
 	if g != nil {
 		token, limit = g.Name, int64(g.Lend)
 	}
-	pool, all, own := u.m.lent.figures(token)
+	pool, all, own, err := u.m.lent.count(ctx, l, u.client.service.clock, token)
+	if err != nil {
+		return err
+	}
 	most := pool * *u.of.settings.LendShare / 100
 	p := front.LeaseLimit.Problem(nil)
 	switch {
@@ -183,52 +183,24 @@ func detailed(t front.Type, cause error, detail string) *front.Problem {
 
 // lent is how many worker ids are lent, counted now and then. Its zero value is ready to use.
 type lent struct {
-	counting sync.Mutex // held by the client that counts for all
-
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex
 	known   kind.Census
 	counted time.Duration // on the monotonic clock; 0 if it was not
 }
 
-// count counts the worker ids that are lent, unless a count is young. A client waits for another one's count only if there
-// was none yet: the limits are soft, and a slow list must not hold up every claim.
-func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock) error {
-	young, ever := t.young(clock)
-	switch {
-	case young:
-		return nil
-	case !ever:
-		t.counting.Lock()
-	case !t.counting.TryLock():
-		return nil
-	}
-	defer t.counting.Unlock()
-	if young, _ := t.young(clock); young {
-		return nil // another client has counted
-	}
-	census, err := l.Census(ctx)
-	if err != nil {
-		return err
-	}
+// count returns the size of the pool, and how many worker ids are lent in all and to a token, by a count that is young. One
+// client counts for all.
+func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock, token string) (pool, all, own int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known, t.counted = census, clock.Monotonic()
-	return nil
-}
-
-// young reports whether the last count is young, and whether there ever was one.
-func (t *lent) young(clock snowfence.Clock) (young, ever bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	ever = t.counted != 0
-	return ever && clock.Monotonic()-t.counted < censusAge, ever
-}
-
-// figures are the size of the pool, and how many worker ids are lent in all and to a token.
-func (t *lent) figures(token string) (pool, all, own int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.known.Pool, t.known.Lent, t.known.ByToken[token]
+	if now := clock.Monotonic(); t.counted == 0 || now-t.counted >= censusAge {
+		census, err := l.Census(ctx)
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		t.known, t.counted = census, clock.Monotonic()
+	}
+	return t.known.Pool, t.known.Lent, t.known.ByToken[token], nil
 }
 
 // add counts one that was lent since.
