@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -164,9 +165,7 @@ func (d *duo) run() {
 	random := rand.New(rand.NewPCG(*standbySeed, 0))
 	for i := range *standbyFailovers {
 		cause := causes[i%len(causes)]
-		holder := d.holder()
-		successor := d.subjects[1-holder.number]
-		d.awaitStandby(successor)
+		holder, successor := d.roles()
 		if random.IntN(2) == 0 {
 			holder.setClock(-standbySkew)
 		}
@@ -180,47 +179,40 @@ func (d *duo) run() {
 			holder.setClock(0)
 		})
 	}
-	d.awaitStandby(d.subjects[1-d.holder().number])
+	d.roles()
 }
 
-// holder returns the subject that gives ids at the moment.
-func (d *duo) holder() *subject {
-	d.t.Helper()
-	first, second := d.subjects[0].minted.Load(), d.subjects[1].minted.Load()
-	var holder *subject
-	testkit.Eventually(d.t, func(context.Context) error {
-		switch {
-		case d.subjects[0].minted.Load() > first:
-			holder = d.subjects[0]
-		case d.subjects[1].minted.Load() > second:
-			holder = d.subjects[1]
-		default:
-			return fmt.Errorf("no daemon gives ids:\n%s\n%s", d.subjects[0].log(), d.subjects[1].log())
-		}
-		return nil
-	})
-	return holder
-}
-
-// awaitStandby waits until a daemon says that it stands by. It is not ready then.
-func (d *duo) awaitStandby(s *subject) {
+// roles waits until one daemon is ready and the other stands by. Ids don't tell: an answer of before a pause may come after it.
+func (d *duo) roles() (holder, successor *subject) {
 	d.t.Helper()
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
 	testkit.Eventually(d.t, func(ctx context.Context) error {
-		answer, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
-		if err != nil {
-			return fmt.Errorf("%w:\n%s", err, s.log())
+		says := ""
+		holder, successor = nil, nil
+		for i, s := range d.subjects {
+			answer, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
+			if err != nil {
+				return fmt.Errorf("%w:\n%s", err, s.log())
+			}
+			var body struct{ Generators []struct{ Problem string } }
+			if err := json.Unmarshal([]byte(answer.body), &body); err != nil {
+				return err
+			}
+			switch {
+			case answer.status == http.StatusOK:
+				holder = d.subjects[i]
+			case answer.status == http.StatusServiceUnavailable && len(body.Generators) == 1 && strings.HasSuffix(body.Generators[0].Problem, "/standby"):
+				successor = d.subjects[i]
+			}
+			says += fmt.Sprintf("daemon %d answers %d, %+v:\n%s", i, answer.status, body, s.log())
 		}
-		var body struct{ Generators []struct{ Problem string } }
-		if err := json.Unmarshal([]byte(answer.body), &body); err != nil {
-			return err
-		}
-		if answer.status != http.StatusServiceUnavailable || len(body.Generators) != 1 || !strings.HasSuffix(body.Generators[0].Problem, "/standby") {
-			return fmt.Errorf("one that stands by answers %d, %+v:\n%s", answer.status, body, s.log())
+		if holder == nil || successor == nil {
+			return errors.New(says)
 		}
 		return nil
 	})
+	return holder, successor
 }
 
 // judge judges the order of all calls, and prints the longest time without an answer.
