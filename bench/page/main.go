@@ -92,7 +92,7 @@ func (b *bench) run(ctx context.Context, program string) (err error) {
 	return err
 }
 
-// answers measures each answer when nobody asked for a while, and when others ask as well.
+// answers measures each answer after a pause of all readers, and beside other readers.
 func (b *bench) answers(ctx context.Context) error {
 	fmt.Printf("%d of 1,048,576 worker ids are held\n\n%-12s %10s %10s %10s\n", holders, "", "bytes", "cold, ms", "warm, ms")
 	for _, path := range []string{"/", "/ui/history", "/ui/state"} {
@@ -114,7 +114,7 @@ func (b *bench) answers(ctx context.Context) error {
 	return nil
 }
 
-// paints measures how the page appears when nobody asked for a while, and when it was open a moment before. Other work on the
+// paints measures how the page appears after a pause of all readers, and a moment after it was open. Other work on the
 // machine only adds to a time, so the least one is judged.
 func (b *bench) paints(context.Context) error {
 	fmt.Printf("\n%-12s %22s %22s %22s\n%-12s %22s %22s %22s\n", "ms", "answered", "first paint", "largest", "", "least   median", "least   median", "least   median")

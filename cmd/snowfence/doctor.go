@@ -31,7 +31,7 @@ Exit codes: 0 healthy, 1 something is wrong, or to watch with --strict; 2 usage,
   snowfence doctor -o json | jq '.findings[] | select(.severity == "wrong")'`,
 	}
 	f, s := outputFlag(cmd), settingFlags(cmd)
-	strict := cmd.Flags().Bool("strict", false, "exit with 1 for what is to watch, too")
+	strict := cmd.Flags().Bool("strict", false, "exit with 1 for a finding to watch, too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		quiet := p
 		quiet.stderr = io.Discard // its warnings are findings here

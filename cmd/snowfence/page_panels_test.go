@@ -100,7 +100,7 @@ func (h holder) words() string {
 	return h.State
 }
 
-// state waits until the page's daemon knows all holders, and those that borrow.
+// state waits until the page's daemon knows all holders and borrowers.
 func (c *fleet) state(t *testing.T) (s pageState) {
 	t.Helper()
 	testkit.Eventually(t, func(context.Context) error {

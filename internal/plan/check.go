@@ -72,7 +72,7 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	return a, err
 }
 
-// MisfitPresets returns the presets that do not do what is asked, or have run out.
+// MisfitPresets returns the presets that miss a requirement, or have run out.
 func MisfitPresets(need Requirements, now time.Time) (misfits []Misfit) {
 	for _, p := range snowfence.Presets() {
 		why := problem(p.Layout, now)

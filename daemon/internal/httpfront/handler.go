@@ -203,7 +203,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	return route.answer(w, r)
 }
 
-// notFound is the problem with an address that there is not.
+// notFound is the problem of an unknown address.
 func (h *Handler) notFound() error {
 	return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
 }

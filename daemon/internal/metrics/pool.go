@@ -8,7 +8,7 @@ import (
 
 // Pools is a collector of how many worker ids of each namespace are in which state. A scrape shows the last
 // count, and asks for the next one if it is due: so no scrape waits for a store, the first
-// one shows nothing, and a daemon that nobody looks at counts nothing. A namespace that could not be counted
+// one shows nothing, and an unwatched daemon counts nothing. A namespace that could not be counted
 // is left out. It is safe for concurrent use.
 type Pools struct {
 	counts func() []view.Census

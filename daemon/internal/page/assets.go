@@ -162,7 +162,7 @@ func minutes(h view.History) view.History {
 	return thinned
 }
 
-// height puts what is not known below all else.
+// height puts an unknown value below all others.
 func height(x *float64) float64 {
 	if x == nil {
 		return -1

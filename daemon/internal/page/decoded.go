@@ -19,7 +19,7 @@ const (
 	maxOwners     = 8
 )
 
-// decode says what the query's id is. Without a generator it takes the reading that says most.
+// decode reads the query's id. Without a generator it takes the likeliest reading: of the past, and covered by a register.
 func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	q := r.URL.Query()
 	text, name := strings.TrimSpace(q.Get("id")), q.Get("generator")

@@ -27,7 +27,7 @@ type Model struct {
 	Query   url.Values // as it was asked: {{.Query.Get "id"}}
 	Address string     // of the page: http://127.0.0.1:7600
 	Signed  bool       // the reader has shown a token; a POST of an empty one to /ui/token forgets it
-	RESP    string     // the address of the RESP front; empty for none
+	RESP    string     // the host and port of the RESP front; empty for none
 	Public  bool       // POST /v1/generators/NAME/ids is answered at Address
 }
 

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"html/template"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +27,7 @@ type Config struct {
 	Clock   snowfence.Clock
 	Guarded bool   // readers must show a token
 	Public  bool   // the page's front mints, too
-	RESP    string // the address of the RESP front; empty for none
+	RESP    string // the address of the RESP front as it is configured; empty for none
 }
 
 // Page answers the addresses of the page. It is safe for concurrent use. Use [New] to make one.
@@ -49,7 +51,7 @@ type snapshot struct {
 // sharing is how long a state is shown to all who ask for it.
 const sharing = time.Second
 
-// Answer is what is answered. Without a Body an error is answered as a problem; with one as that, with the error's status.
+// Answer is an answer of the page. An error without a Body becomes a problem. An error with a Body gives the Body its status.
 type Answer struct {
 	Status int
 	Type   string
@@ -75,7 +77,7 @@ func (e *QueryError) Error() string {
 	return e.Field + " is " + strconv.Quote(e.Value) + ": " + e.Limit
 }
 
-// ErrNotFound is returned for an asset or a namespace that there is not.
+// ErrNotFound is returned for an unknown asset or namespace.
 var ErrNotFound = errors.New("nothing has this address")
 
 // New returns a page. An error is returned if the embedded templates can't be read, which tests rule out.
@@ -155,7 +157,7 @@ func (p *Page) index(h http.Header, r *http.Request, c front.Client) (Answer, er
 	if err != nil {
 		return Answer{}, err
 	}
-	m := Model{State: s.state, History: p.Source.History(), Query: r.URL.Query(), Address: addressOf(r), Signed: signed, RESP: p.RESP, Public: p.Public}
+	m := Model{State: s.state, History: p.Source.History(), Query: r.URL.Query(), Address: addressOf(r), Signed: signed, RESP: p.resp(r), Public: p.Public}
 	if m.Query.Get("id") != "" {
 		if m.Decoded, err = p.decode(r, c); err != nil {
 			m.Decoded = &Decoded{Text: m.Query.Get("id"), Error: sentence(err)}
@@ -218,7 +220,20 @@ func addressOf(r *http.Request) string {
 	return scheme + host
 }
 
-// sentence is what people are told of an error.
+// resp is where the reader finds the RESP front. A front that listens at every address is where the page is.
+func (p *Page) resp(r *http.Request) string {
+	host, port, err := net.SplitHostPort(p.RESP)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		u, _ := url.Parse(addressOf(r)) // which it has made
+		host = u.Hostname()
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// sentence is an error in words for people.
 func sentence(err error) string {
 	if query, ok := errors.AsType[*QueryError](err); ok {
 		return query.Error()

@@ -29,7 +29,7 @@ func (v *View) total(statuses []front.Status) totals {
 	return t
 }
 
-// mark notes totals, and returns those of ten seconds before; of up to twenty if nobody looked meanwhile.
+// mark notes totals, and returns the totals of ten seconds before, or of up to twenty after a pause.
 func (v *View) mark(now totals) totals {
 	v.mu.Lock()
 	defer v.mu.Unlock()

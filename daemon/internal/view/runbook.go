@@ -32,7 +32,7 @@ func runbook() []entry {
 		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear`.", ""},
 		{"unreadable", "Find the damage: `snowfence namespace verify`.", ""},
 		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", ""},
-		{"pool-full", "Release what nobody uses: `snowfence workers list`, or move to a layout with more worker bits.", ""},
+		{"pool-full", "Release unused worker ids: `snowfence workers list`, or move to a layout with more worker bits.", ""},
 		{"ends-soon", "Prepare the move to another namespace or counter: see docs/running-out.md.", "the generator ends soon|the layout's time bits run out"},
 		{"lossy-store", "Declare the store's loss in its URL: see docs/engines.md.", "nothing bounds any more|" +
 			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},

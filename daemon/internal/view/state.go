@@ -43,8 +43,8 @@ type Generator struct {
 	Problem   string  `json:"problem,omitempty"` // the name of the problem's type
 	Trouble   string  `json:"trouble,omitempty"` // a store that does not do its part, although ids go on
 	IDs       string  `json:"ids"`               // minted since the start
-	Rate      float64 `json:"rate"`              // ids a second, over the last ten seconds, or up to twenty if nobody looked
-	Last      string  `json:"last,omitempty"`    // no id is above it so far: the last one of the reserved ticks, or the number that is reserved next
+	Rate      float64 `json:"rate"`              // ids a second, over the last ten seconds, or up to twenty after a pause
+	Last      string  `json:"last,omitempty"`    // no id is above it so far: the last one of the reserved ticks, or of the reserved numbers
 
 	Worker     *int64    `json:"worker,omitempty"` // held now
 	Until      time.Time `json:"until,omitzero"`   // ids go on until then without the store
@@ -108,7 +108,7 @@ type Namespace struct {
 type Worker struct {
 	Number  int64     `json:"worker"`
 	State   string    `json:"state"`  // empty if it is not known, as of some in a namespace of more than a million worker ids
-	Silent  bool      `json:"silent"` // held, and its holder missed the time to extend
+	Silent  bool      `json:"silent"` // its holder missed the time to extend, or its clock is behind by more than a window
 	Ours    bool      `json:"ours"`   // held by this daemon
 	Lent    bool      `json:"lent"`
 	Host    string    `json:"host,omitempty"`

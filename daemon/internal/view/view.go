@@ -136,7 +136,7 @@ func (v *View) Censuses() (all []Census) {
 	return all
 }
 
-// await asks for namespaces to be read, and waits at most firstWait for those that were not read lately.
+// await asks for namespaces to be read. For an old snapshot it waits, at most firstWait.
 func (v *View) await(ctx context.Context, spaces ...*space) {
 	expired, stop := v.config.Clock.After(firstWait)
 	defer stop()

@@ -66,7 +66,7 @@ func TestSettingsAreJudged(t *testing.T) {
 		"certificate of 29 days": {settings{now: now(), ends: now().AddDate(0, 0, 29)},
 			[]string{"watch configuration: the certificate ends at 2026-06-30"}},
 		"certificate of a day": {settings{now: now(), ends: now().AddDate(0, 0, 1)}, []string{"wrong configuration: ends at 2026-06-02"}},
-		"a store that nobody uses": {settings{Config: config.Config{Stores: stores, Generators: file}},
+		"an unused store": {settings{Config: config.Config{Stores: stores, Generators: file}},
 			[]string{"watch configuration: stores.two is set and unused"}},
 		"memory": {settings{Config: config.Config{Store: "mem://", Generators: map[string]config.Generator{"a": {Kind: config.KindSnowflake}}}},
 			[]string{"watch configuration: generator a: each process"}},

@@ -1,4 +1,4 @@
-// Package doctor says before a daemon's first start what will go wrong. It observes and judges apart: what it saw of
+// Package doctor finds the troubles of a daemon before its first start. It observes and judges apart: what it saw of
 // a subject is a struct whose judge makes findings of it, so a test of a judgement needs no real trouble. It writes
 // to no store and makes none, and may look beside a daemon that serves.
 package doctor
@@ -31,7 +31,7 @@ import (
 	"snowfence.example/snowfence/store/filestore"
 )
 
-// Config says what is examined.
+// Config is the daemon's settings, and the means to look at its host and its stores.
 type Config struct {
 	Settings config.Config
 	Loading  error // of the settings; then only they are judged, as the rest could be of another store
@@ -126,7 +126,7 @@ func (c Config) open(ctx context.Context, url string) *opened {
 	return o
 }
 
-// closeAll closes those that could be opened. They were only read, so an error means nothing.
+// closeAll closes the open stores. They were only read, so an error of Close means nothing.
 func closeAll(stores map[string]*opened) {
 	for _, o := range stores {
 		if o.store != nil {

@@ -39,7 +39,7 @@ let moveWindows = () => {}
 
 const verdicts = { safe: "All ids are safe", soon: "All ids are safe, but look at this soon", stopped: "A generator has stopped. No id repeats", unsafe: "Ids may repeat: act now" }
 
-/** set writes a text where it changed, so that a screen reader is told of changes alone. */
+/** set writes a text where it changed, so that a screen reader reads changes alone. */
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text
 }
@@ -81,7 +81,7 @@ function showCards() {
   }
 }
 
-/** tickCards moves what is left of each window. */
+/** tickCards shortens the bar of each window. */
 function tickCards() {
   for (const [i, g] of state.generators.entries()) {
     const card = $("cards").querySelectorAll(".card")[i]

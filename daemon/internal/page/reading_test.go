@@ -1,0 +1,63 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/view"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// one is a source with one register.
+type one struct {
+	Source
+	register view.Worker
+}
+
+func (o one) Workers(context.Context, string, string, int64, int64) ([]view.Worker, error) {
+	return []view.Worker{o.register}, nil
+}
+
+func TestReadingThatARegisterCoversWeighsMoreThanAnotherAndAFutureOneLeast(t *testing.T) {
+	now, l, number := time.Now(), snowfence.DefaultLayout(), int64(7)
+	register := view.Worker{Number: number, Host: "a", PID: 1, Term: 1, From: now.Add(-time.Hour), Until: now.Add(-time.Minute)}
+	p := &Page{Config: Config{Source: one{register: register}, Clock: snowfence.SystemClock()}}
+	s := view.State{Namespaces: []view.Namespace{{Name: "main", Layout: l.String()}}}
+	read := func(at time.Time, want string) int {
+		d := p.reading(t.Context(), s, decode.Strip{Worker: &number, Bits: 64, At: at, Stamp: decode.Stamp{Layout: l, Worker: number}})
+		if len(d.Owners) != 1 || !strings.Contains(d.Owners[0].Text, want) {
+			t.Errorf("%s: %+v, want %q", at, d.Owners, want)
+		}
+		return d.weight
+	}
+	covered := read(now.Add(-time.Minute*30), "has this tick")
+	before := read(now.Add(-2*time.Hour), "was first held later")
+	future := read(now.AddDate(0, 3, 0), "has this tick yet")
+	if covered <= before || before <= future {
+		t.Errorf("weights are %d, %d and %d", covered, before, future)
+	}
+}
+
+func TestTableOfAnHourHasTheHighestOfEachMinute(t *testing.T) {
+	value := func(x float64) *float64 { return &x }
+	h := minutes(view.History{Times: []int64{0, 10, 20, 30, 40, 50, 60}, Rates: map[string][]*float64{"a": {value(1), nil, value(5), value(0), value(2), value(2), nil}}})
+	if got := h.Rates["a"]; len(h.Times) != 2 || h.Times[1] != 60 || len(got) != 2 || *got[0] != 5 || got[1] != nil {
+		t.Errorf("%v %v", h.Times, got)
+	}
+}
+
+func TestAddressOfRESPIsOneThatAReaderCanUse(t *testing.T) {
+	r := httptest.NewRequest(http.MethodGet, "http://ids.example:7600/", nil)
+	for configured, want := range map[string]string{
+		"": "", "127.0.0.1:7601": "127.0.0.1:7601", "0.0.0.0:7601": "ids.example:7601", ":7601": "ids.example:7601", "[::]:7601": "ids.example:7601",
+	} {
+		if got := (&Page{Config: Config{RESP: configured}}).resp(r); got != want {
+			t.Errorf("%q is shown as %q, want %q", configured, got, want)
+		}
+	}
+}
