@@ -219,6 +219,15 @@ func TestKnownRegisterIsTakenUnlessItWasWrittenSince(t *testing.T) {
 	}
 }
 
+func TestDryRunShowsAWorkerIDThatWasNeverClaimedAsItWouldBe(t *testing.T) {
+	w := newWorld(t)
+	r := w.roster().Dry()
+	after, err := quarantine(t.Context(), r, w.read(r, 1), true)
+	if err != nil || after.State != roster.Quarantined {
+		t.Errorf("got %s, %v", after, err)
+	}
+}
+
 func TestListThatDoesNotMoveOnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()

@@ -110,7 +110,7 @@ func (r *Roster) decode(e store.Entry) Worker {
 	w.version = e.Version
 	known, err := r.config.Known[w.Number], error(nil)
 	register := known.Register
-	if known.version != e.Version || known.Damage != nil {
+	if !known.Exists || known.version != e.Version || known.Damage != nil {
 		register, err = stored.DecodeRegister(e.Value)
 	}
 	w.Damage = err

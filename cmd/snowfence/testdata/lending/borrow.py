@@ -1,7 +1,7 @@
 """Prints ids, a hundred at a time, minted with a borrowed worker id.
 
 borrow.py FILE-OF-THE-OFFSET BROKEN URL...: the file has the milliseconds by which the clock is off. BROKEN is yes for a
-borrower that minds no bound, which must be found.
+borrower that minds no bound and never extends its lease, which must be found.
 """
 import sys
 import time
@@ -26,6 +26,7 @@ if broken:
         return stamp(self, wall, most)
 
     snowfence.Held.stamp = careless
+    snowfence.Held.due = lambda self: time.monotonic() + 3600
 ids = snowfence.open(urls, "default", program="python")
 while True:
     try:
