@@ -193,7 +193,7 @@ func (h *Handler) ready(w http.ResponseWriter, r *call) error {
 	}
 	ready := front.Ready(statuses)
 	statuses, _ = r.client.Statuses() // none without a token that is asked for
-	if h.admit(r.Request) != nil || !h.has(everybody) {
+	if h.admit(r.Request, nil) != nil || !h.has(everybody) {
 		statuses = nil // a front for probes may be open to strangers
 	}
 	statuses = slices.DeleteFunc(statuses, others)

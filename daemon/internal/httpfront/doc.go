@@ -27,7 +27,8 @@
 // them up, or read them by rebinding a name of its own to a loopback address.
 // Both are refused. A request that a browser marks as coming from elsewhere
 // (Sec-Fetch-Site other than same-origin and none, or else an Origin that is
-// not this server's) is a problem of type cross-site. And a server on a
+// not this server's) is a problem of type cross-site, but for a link to the
+// page for people that a person followed. And a server on a
 // loopback address that asks for no token answers to loopback names only, and
 // to the hosts that the configuration adds. Programs send neither header, and
 // are not concerned.

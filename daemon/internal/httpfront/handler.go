@@ -184,7 +184,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		return &problem{Type: typeMethodNotAllowed, Title: "The method is not allowed here", Status: http.StatusMethodNotAllowed, Detail: "allowed are " + allow}
 	}
 	if route.audience != everybody && route.audience != monitors {
-		if err := h.admit(r.Request); err != nil {
+		if err := h.admit(r.Request, route); err != nil {
 			return err
 		}
 	}

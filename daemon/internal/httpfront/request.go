@@ -16,9 +16,9 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// admit returns a problem unless the request may be answered: it names a known host, was not
-// made by a web page of another site.
-func (h *Handler) admit(r *http.Request) error {
+// admit returns a problem unless the request may be answered: it names a known host, and no web page of another
+// site made it. A link to the page may stand anywhere.
+func (h *Handler) admit(r *http.Request, to *route) error {
 	if !h.AnyHost && !h.knownHost(r.Host) {
 		return &problem{
 			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
@@ -27,7 +27,7 @@ func (h *Handler) admit(r *http.Request) error {
 			Field: "Host", Value: r.Host,
 		}
 	}
-	if header, foreign := otherSite(r); foreign {
+	if header, foreign := otherSite(r); foreign && !(to != nil && to.audience == readers && followed(r)) {
 		return crossSite("the browser says that the request comes from another site", header, r.Header.Get(header))
 	}
 	return nil
@@ -93,6 +93,12 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	}
 	u, err := url.Parse(from)
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
+}
+
+// followed reports whether a browser says that a person followed a link, so that the answer is shown by itself. The page
+// that has the link can't read it, nor frame it. Pages can't set these headers.
+func followed(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // connection is the header that ends a connection.

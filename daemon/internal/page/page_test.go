@@ -459,6 +459,25 @@ func TestPageOfAnotherSiteCanNotUseThePage(t *testing.T) {
 	}
 }
 
+func TestLinkOfAnotherSiteOpensThePageAlone(t *testing.T) {
+	f := serve(t, "")
+	link := []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}
+	for what, want := range map[string]int{
+		"GET /": 200, "GET /ui/runbook": 200, "POST /ui/token token=x": 403, "GET /v1/generators/default/ids": 403, "GET /metrics": 403,
+	} {
+		if answer, _ := f.ask(t, what, link...); answer.Code != want {
+			t.Errorf("%s: %d, want %d", what, answer.Code, want)
+		}
+	}
+	for _, other := range [][]string{
+		{link[0], link[1], "Sec-Fetch-Dest: iframe"}, {link[0], "Sec-Fetch-Mode: cors", link[2]}, append([]string{"Host: rebound.example"}, link...),
+	} {
+		if answer, _ := f.ask(t, "GET /", other...); answer.Code == 200 {
+			t.Errorf("%q: answered", other)
+		}
+	}
+}
+
 // plant puts a text into every string of a value.
 func plant(v reflect.Value, text string) {
 	switch v.Kind() {
