@@ -35,6 +35,7 @@ var (
 // all of them are killed and paused, their clocks are set, and daemons, the engine and the ways between them fail. No id
 // comes twice, and when the faults end all issue again.
 func TestBorrowersNeverRepeatAnID(t *testing.T) {
+	t.Parallel()
 	for name := range strings.SplitSeq(*lendingEngines, ",") {
 		t.Run(name, func(t *testing.T) {
 			l := newLending(t, name, 6, 50, map[string]int{"python": 3, "node": 3, "java": 2})

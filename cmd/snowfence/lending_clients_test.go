@@ -167,6 +167,7 @@ func wantGivenBack(t *testing.T, d *testkit.Daemon, want int) {
 }
 
 func TestClientMintsOverMoreThanAWindowAndGivesTheWorkerIDBack(t *testing.T) {
+	t.Parallel()
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusConflict)
