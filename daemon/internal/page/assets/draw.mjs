@@ -175,7 +175,7 @@ function frame(host, holders, label) {
     const y = i * row
     const state = letterOf(w) === "h" ? "" : ` · ${states[letterOf(w)][0]}`
     const room = Math.floor((left - 44) / 6.6) // characters
-    const name = narrow ? (state ? letterOf(w).toUpperCase() + " " : "") + w.host : w.host + state
+    const name = narrow ? (state ? states[letterOf(w)][0] + " " : "") + w.host : w.host + state
     svg.append(
       s("text", { x: 28, y: y + 17, class: "t-end" }, String(w.worker)),
       s("text", { x: 38, y: y + 17, class: "t-muted" }, s("title", {}, w.host + state), name.length > room ? name.slice(0, room - 1) + "…" : name),
