@@ -53,7 +53,7 @@ func rows(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	all.collectors = append(all.collectors, NewFront("http", snowfence.SystemClock().Monotonic),
-		newBuild("test"), NewCertificate(snowfence.SystemClock().Wall), NewPools(nil), NewCollector(service.New(service.Config{Settings: config.Default()})))
+		newBuild("test"), NewCertificate(snowfence.SystemClock().Wall), NewClock(snowfence.SystemClock().Wall), NewPools(nil), NewCollector(service.New(service.Config{Settings: config.Default()})))
 	var rows []string
 	for _, c := range all.collectors {
 		descs := make(chan *prometheus.Desc, 100)
