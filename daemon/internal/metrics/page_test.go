@@ -22,8 +22,8 @@ var writePage = flag.Bool("metrics.write", false, "write docs/metrics.md")
 const pageHead = `# Metrics
 
 ` + "`/metrics`" + ` of the daemon is for Prometheus. ` + "`make pages`" + ` writes this page from the program. Where the daemon
-asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone. [As a
-service](../README.md#as-a-service) says what to alert on.
+asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone.
+[Operating](operate.md) has alerts and a dashboard.
 
 The metrics of Go and of the process, ` + "`go_…` and `process_…`" + `, are there too.
 
