@@ -201,6 +201,37 @@ func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.
 	}
 }
 
+func TestStandbyIsShownBesideReady(t *testing.T) {
+	for _, standby := range []bool{false, true} {
+		c := config.Default()
+		c.Store = "mem:"
+		layout, err := snowfence.ParseLayout("ms41-seq22")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Layout = layout
+		g := c.Generators["default"]
+		g.Standby = standby
+		c.Generators = map[string]config.Generator{"default": g}
+		if c, err = c.Complete(); err != nil {
+			t.Fatal(err)
+		}
+		shown := map[bool]string{false: "0", true: "1"}[standby]
+		wantLines(t, scrape(t, service.New(service.Config{Settings: c}), nil),
+			`snowfence_generator_ready{generator="default"} 0`, `snowfence_generator_standby{generator="default"} `+shown)
+	}
+}
+
+func TestClockIsShown(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(NewClock(func() time.Time { return time.UnixMilli(1_800_000_000_250) })); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	wantLines(t, w.Body.String(), `snowfence_clock_timestamp_seconds 1.80000000025e+09`)
+}
+
 func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)

@@ -122,7 +122,7 @@ func TestRulesAndDashboardNameMetricsAndLabelsThatExist(t *testing.T) {
 			}
 		}
 		for _, list := range grouped.FindAllStringSubmatch(w.expression, -1) {
-			for _, label := range strings.Split(list[1], ", ") {
+			for label := range strings.SplitSeq(list[1], ", ") {
 				if label != "" && !slices.Contains(some, label) {
 					t.Errorf("no metric has the label %s: %s", label, w.expression)
 				}
