@@ -59,7 +59,7 @@ func NewCollector(s front.Service) prometheus.Collector {
 		}
 		return 0, true
 	})
-	add(gauge, "generator_standby", "1 while the generator stands by for the process that holds its one worker id, which is healthy, else 0.", func(s front.Status) (float64, bool) {
+	add(gauge, "generator_standby", "1 while the generator stands by for another process and nothing is wrong, else 0.", func(s front.Status) (float64, bool) {
 		if s.Problem != nil && s.Problem.Type == front.Standby {
 			return 1, true
 		}

@@ -150,6 +150,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 	_ = mint(1) // it is starting, and counts that
 	wantLines(t, scrape(t, s, nil),
 		`snowfence_generator_ready{generator="default"} 0`,
+		`snowfence_generator_standby{generator="default"} 0`,
 		`snowfence_requests_total{generator="default",result="starting"} 1`,
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
@@ -198,27 +199,6 @@ func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.
 		if strings.Contains(body, name) {
 			t.Errorf("%s is shown", name)
 		}
-	}
-}
-
-func TestStandbyIsShownBesideReady(t *testing.T) {
-	for _, standby := range []bool{false, true} {
-		c := config.Default()
-		c.Store = "mem:"
-		layout, err := snowfence.ParseLayout("ms41-seq22")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Layout = layout
-		g := c.Generators["default"]
-		g.Standby = standby
-		c.Generators = map[string]config.Generator{"default": g}
-		if c, err = c.Complete(); err != nil {
-			t.Fatal(err)
-		}
-		shown := map[bool]string{false: "0", true: "1"}[standby]
-		wantLines(t, scrape(t, service.New(service.Config{Settings: c}), nil),
-			`snowfence_generator_ready{generator="default"} 0`, `snowfence_generator_standby{generator="default"} `+shown)
 	}
 }
 
