@@ -58,7 +58,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
 	php=php-cli '/usr/lib/php/*/redis.so=php-redis' /usr/share/php/Predis/autoload.php=php-nrk-predis \
 	/usr/include/hiredis/hiredis.h=libhiredis-dev lua5.1=lua5.1 /usr/share/lua/5.1/redis.lua=lua-redis \
-	chromium=chromium
+	chromium=chromium prometheus=prometheus promtool=prometheus
 
 # Clients that "make clients" alone runs.
 CLIENTS = /usr/lib/php/Base/TBase.php=php-thrift /usr/include/thrift/Thrift.h=libthrift-dev,libboost-dev,g++ \
@@ -307,9 +307,11 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
 .PHONY: pages
-pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, the SQL that a test compares, and the table of docs/clients.md; some minutes
+pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, llms.txt, the page's runbook, the SQL that a test compares, and the table of docs/clients.md; some minutes
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@$(GO) test -run '^TestPageOfTheMetrics' -count=1 ./daemon/internal/metrics -metrics.write
+	@$(GO) test -run '^TestRunbookOfThePage' -count=1 ./daemon/internal/page -runbook.write
+	@cd tools && GOWORK=off $(GO) test -run '^TestIndexForAgents' -count=1 . -llms.write
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientsConverse' -count=1 . -clients.all -clients.write

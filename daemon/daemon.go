@@ -186,7 +186,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err != nil {
 		return nil, err
 	}
-	if err := registry.Register(metrics.NewCollector(d.service)); err != nil {
+	if err := errors.Join(registry.Register(metrics.NewCollector(d.service)), registry.Register(metrics.NewClock(d.clock.Wall))); err != nil {
 		return nil, err
 	}
 	watch, err := metrics.NewStopwatch(d.clock.Monotonic, registry)

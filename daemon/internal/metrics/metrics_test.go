@@ -150,6 +150,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 	_ = mint(1) // it is starting, and counts that
 	wantLines(t, scrape(t, s, nil),
 		`snowfence_generator_ready{generator="default"} 0`,
+		`snowfence_generator_standby{generator="default"} 0`,
 		`snowfence_requests_total{generator="default",result="starting"} 1`,
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
@@ -199,6 +200,16 @@ func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.
 			t.Errorf("%s is shown", name)
 		}
 	}
+}
+
+func TestClockIsShown(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	if err := registry.Register(NewClock(func() time.Time { return time.UnixMilli(1_800_000_000_250) })); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	wantLines(t, w.Body.String(), `snowfence_clock_timestamp_seconds 1.80000000025e+09`)
 }
 
 func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {

@@ -22,8 +22,8 @@ var writePage = flag.Bool("metrics.write", false, "write docs/metrics.md")
 const pageHead = `# Metrics
 
 ` + "`/metrics`" + ` of the daemon is for Prometheus. ` + "`make pages`" + ` writes this page from the program. Where the daemon
-asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone. [As a
-service](../README.md#as-a-service) says what to alert on.
+asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone.
+[Operating](operate.md) has alerts and a dashboard.
 
 The metrics of Go and of the process, ` + "`go_…` and `process_…`" + `, are there too.
 
@@ -53,7 +53,7 @@ func rows(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	all.collectors = append(all.collectors, NewFront("http", snowfence.SystemClock().Monotonic),
-		newBuild("test"), NewCertificate(snowfence.SystemClock().Wall), NewPools(nil), NewCollector(service.New(service.Config{Settings: config.Default()})))
+		newBuild("test"), NewCertificate(snowfence.SystemClock().Wall), NewClock(snowfence.SystemClock().Wall), NewPools(nil), NewCollector(service.New(service.Config{Settings: config.Default()})))
 	var rows []string
 	for _, c := range all.collectors {
 		descs := make(chan *prometheus.Desc, 100)

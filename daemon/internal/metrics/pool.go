@@ -14,6 +14,7 @@ type Pools struct {
 	counts func() []view.Census
 	desc   *prometheus.Desc
 	lent   *prometheus.Desc
+	silent *prometheus.Desc
 }
 
 // NewPools returns a collector of these counts, as of [view.View.Censuses].
@@ -21,19 +22,22 @@ func NewPools(counts func() []view.Census) *Pools {
 	return &Pools{counts, prometheus.NewDesc("snowfence_namespace_workers",
 		"Worker ids of a namespace by state, as counted a minute ago or so: free, held, resting, quarantined, foreign, unreadable, used-up.",
 		[]string{"store", "namespace", "state"}, nil), prometheus.NewDesc("snowfence_namespace_workers_lent",
-		"Held worker ids of a namespace that borrowers have, as counted a minute ago or so.", []string{"store", "namespace"}, nil)}
+		"Held worker ids of a namespace that borrowers have, as counted a minute ago or so.", []string{"store", "namespace"}, nil), prometheus.NewDesc("snowfence_namespace_workers_silent",
+		"Held worker ids of a namespace whose holders missed the time to extend, as counted a minute ago or so.", []string{"store", "namespace"}, nil)}
 }
 
 // Describe sends what Collect may send.
 func (p *Pools) Describe(descs chan<- *prometheus.Desc) {
 	descs <- p.desc
 	descs <- p.lent
+	descs <- p.silent
 }
 
 // Collect shows the last count.
 func (p *Pools) Collect(metrics chan<- prometheus.Metric) {
 	for _, c := range p.counts() {
 		metrics <- prometheus.MustNewConstMetric(p.lent, prometheus.GaugeValue, float64(c.Lent), c.StoreName, c.Namespace)
+		metrics <- prometheus.MustNewConstMetric(p.silent, prometheus.GaugeValue, float64(c.Silent), c.StoreName, c.Namespace)
 		for state, n := range c.Counts {
 			metrics <- prometheus.MustNewConstMetric(p.desc, prometheus.GaugeValue, float64(n), c.StoreName, c.Namespace, string(state))
 		}

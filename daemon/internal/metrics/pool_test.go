@@ -54,13 +54,14 @@ func TestWorkerIDsAreCountedOnceAMinuteAndNoScrapeWaits(t *testing.T) {
 				t.Errorf("a scrape waited for %s", took)
 			}
 			for line := range strings.Lines(w.Body.String()) {
-				if strings.HasPrefix(line, "snowfence_namespace_workers{") {
+				if strings.HasPrefix(line, "snowfence_namespace_workers{") || strings.HasPrefix(line, "snowfence_namespace_workers_silent{") {
 					lines = append(lines, line)
 				}
 			}
 			return lines
 		}
 		const free, held = `snowfence_namespace_workers{namespace="orders",state="free",store=""} 1023`, `snowfence_namespace_workers{namespace="orders",state="held",store=""} 1`
+		const silent = `snowfence_namespace_workers_silent{namespace="orders",store=""} 0`
 		for i, step := range []struct {
 			wait  time.Duration
 			away  bool
@@ -68,18 +69,18 @@ func TestWorkerIDsAreCountedOnceAMinuteAndNoScrapeWaits(t *testing.T) {
 			lists int64
 		}{
 			{0, false, 0, 0},
-			{10 * time.Second, false, 7, 1},                      // the first scrape asked for it
-			{20 * time.Second, false, 7, 1},                      // not due yet
-			{10 * time.Minute, true, 7, 1},                       // due: the next one is asked for
+			{10 * time.Second, false, 8, 1},                      // the first scrape asked for it
+			{20 * time.Second, false, 8, 1},                      // not due yet
+			{10 * time.Minute, true, 8, 1},                       // due: the next one is asked for
 			{10 * time.Second, true, 0, 1},                       // the namespace's record can't be read
-			{time.Hour, false, 0, 1}, {time.Minute, false, 7, 2}, // the store is back
+			{time.Hour, false, 0, 1}, {time.Minute, false, 8, 2}, // the store is back
 		} {
 			<-time.After(step.wait)
 			away.Store(step.away)
 			lines := shown()
 			synctest.Wait()
 			if text := strings.Join(lines, ""); len(lines) != step.lines || lists.Load() != step.lists ||
-				step.lines > 0 && i < 3 && (!strings.Contains(text, free) || !strings.Contains(text, held)) {
+				step.lines > 0 && i < 3 && (!strings.Contains(text, free) || !strings.Contains(text, held) || !strings.Contains(text, silent)) {
 				t.Errorf("step %d: %d lists, and\n%s", i, lists.Load(), text)
 			}
 		}
