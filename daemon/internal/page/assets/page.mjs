@@ -255,11 +255,9 @@ async function followState() {
 }
 
 async function followHistory() {
-  const first = !history
   history = await ask("/ui/history")
   showCharts()
   showTwins()
-  if (first && location.hash) document.querySelector(location.hash)?.scrollIntoView() // the panels above have their height now
 }
 
 /** follow calls work again and again while the page is seen, whatever becomes of it: the page turns stale by itself. */
@@ -281,9 +279,12 @@ function wire() {
     if (history) showCharts()
   }
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(query).addEventListener("change", repaint)
+  let still = true // nobody has moved the page yet
+  for (const act of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(act, () => (still = false), { once: true, passive: true })
   new ResizeObserver(() => {
     for (const [id, { plot }] of Object.entries(charts)) plot.setSize({ width: $(id).clientWidth, height: 190 })
     if (state) showPool()
+    if (still) $(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" }) // a link leads here though panels above have grown
   }).observe(document.querySelector("main"))
   const links = new Map([...document.querySelectorAll(".bar nav a")].map((a) => [a.hash.slice(1), a]))
   const watch = new IntersectionObserver((entries) => {
