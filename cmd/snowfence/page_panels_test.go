@@ -213,7 +213,7 @@ func (b *tab) shows(c *fleet) (s pageState) {
 			const f = (card, name) => card.querySelector("[data-f=" + name + "]").textContent
 			return {
 				cards: [...document.querySelectorAll(".card")].map((c) => [c.dataset.name, f(c, "ids"), f(c, "last"), f(c, "worker")]),
-				counts: rows("counts-t", 3, 4, 7, 11), holders: rows("holders-t", 1, 2, 3, 4, 6), counters: rows("counters-t", 0, 2, 4),
+				counts: rows("counts-t", 3, 4, 8, 12), holders: rows("holders-t", 1, 2, 3, 4, 6), counters: rows("counters-t", 0, 2, 4),
 				events: [...document.querySelectorAll("#events-l li strong")].map((text) => text.textContent),
 			} })()`)
 		if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {

@@ -70,7 +70,7 @@ func (quiet) State(context.Context) view.State {
 		Taken: time.Unix(1, 0), Daemon: view.Daemon{Started: time.Unix(1, 0)},
 		Problems:   []view.Problem{{Severity: "soon", Since: time.Unix(1, 0)}},
 		Generators: []view.Generator{{Name: "default", Offset: &one, Worker: &worker.Number, Counter: &view.Counter{}, Refused: []view.Refusal{{Problem: "standby", Count: "1"}}}},
-		Namespaces: []view.Namespace{{Name: "main", Layout: snowfence.DefaultLayout().String(), Counts: map[string]int64{"held": 1}, Holders: []view.Worker{worker}, Median: &one}},
+		Namespaces: []view.Namespace{{Name: "main", Layout: snowfence.DefaultLayout().String(), Counts: map[string]int64{"held": 1}, Holders: []view.Worker{worker}, Rest: []view.Worker{worker}, Median: &one}},
 		Events:     []view.Event{{Number: 1, Level: "WARN", Fields: [][2]string{{"a", "b"}}}},
 	}
 }

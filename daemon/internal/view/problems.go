@@ -80,8 +80,7 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 		add("soon", g.Name, "ends-soon", time.Time{}, "The generator ends soon: %s.", when)
 	}
 	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm {
-		add("soon", g.Name, "clock-unsafe", time.Time{}, "This host's clock is off by %s, and claims are refused from %s on.",
-			duration(*g.Offset), stored.ClockTolerance)
+		add("soon", g.Name, "clock-off", time.Time{}, "This host's clock is %s. From %s on its claims are refused.", apart(*g.Offset), stored.ClockTolerance)
 	}
 }
 
@@ -110,15 +109,30 @@ func pool(n Namespace, add adder) {
 		}
 	}
 	if worst != 0 {
-		found("clock-unsafe", "The clock of worker %d on host %q is off by %s, more than any other.", where.Number, where.Host, duration(worst))
+		found("clock-off", "The clock of worker %d, process %d on host %q, is %s. From %s on its claims are refused.",
+			where.Number, where.PID, where.Host, apart(worst), stored.ClockTolerance)
 	}
 	if n.Silent > 0 {
 		found("silent-holder", "Holders that missed the time to extend: %d, among them worker %s.", n.Silent, strings.Join(silent, ", "))
 	}
+	var gone []string
+	for _, w := range n.Rest {
+		if w.Ended && len(gone) < 3 {
+			gone = append(gone, fmt.Sprintf("worker %d (process %d on host %q, at %s)", w.Number, w.PID, w.Host, w.Until.Format(time.RFC3339)))
+		}
+	}
+	if n.Ended > 0 {
+		found("silent-holder", "Holders that ended within the last hour, and did not give their worker ids back: %d, the latest %s.", n.Ended, strings.Join(gone, ", "))
+	}
 }
 
-func duration(milliseconds float64) time.Duration {
-	return time.Duration(milliseconds * float64(time.Millisecond)).Round(time.Second)
+// apart says how far a clock is off.
+func apart(milliseconds float64) string {
+	off, way := time.Duration(milliseconds*float64(time.Millisecond)).Round(time.Second), "ahead"
+	if off < 0 {
+		off, way = -off, "behind"
+	}
+	return off.String() + " " + way
 }
 
 // field returns the text of an event's field, or nothing.

@@ -20,10 +20,11 @@ func runbook() []entry {
 		{"store-unavailable", "See that the store runs and that this host reaches it: `snowfence doctor`.", "the store does not|the store takes|the store answers|" +
 			"the store can't be used|the store gives|no numbers can be reserved|the generator gives|closed, but|did not give|waits for the store|read namespace|read the register|write the register|list registers|release worker|ticket server"},
 		{"clock-unsafe", "Set this host's clock by NTP: `snowfence doctor` says how far it is off.", "the clock|judge the clock"},
+		{"clock-off", "Set that host's clock by NTP. Ids go on meanwhile.", ""},
 		{"saturated", "Ask for fewer ids at once, or add a generator with another worker id.", ""},
-		{"horizon-passed", "Move to another namespace: see docs/running-out.md.", "the generator has ended"},
-		{"numbers-used-up", "Move to another counter: see docs/running-out.md.", ""},
-		{"counter-changed", "Stop the writers, and raise the counter above every number in use: `snowfence counters set`, see docs/restoring.md.", ""},
+		{"horizon-passed", "Move to another namespace.", "the generator has ended"},
+		{"numbers-used-up", "Move to another counter.", ""},
+		{"counter-changed", "Stop the writers, and raise the counter above every number in use: `snowfence counters set`.", ""},
 		{"no-worker", "Wait for a window to end, or release a dead holder: `snowfence workers list`.", "waiting for a worker id"},
 		{"internal", "Read the error among the events, and report it.", "a request failed|draw random bits"},
 		{"claim", "Nothing, if a worker id is claimed in the end: `snowfence workers list` shows the holders.", "claim|resumed a term|waiting "},
@@ -33,15 +34,15 @@ func runbook() []entry {
 		{"unreadable", "Find the damage: `snowfence namespace verify`.", ""},
 		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", ""},
 		{"pool-full", "Release unused worker ids: `snowfence workers list`, or move to a layout with more worker bits.", ""},
-		{"ends-soon", "Prepare the move to another namespace or counter: see docs/running-out.md.", "the generator ends soon|the layout's time bits run out"},
-		{"lossy-store", "Declare the store's loss in its URL: see docs/engines.md.", "nothing bounds any more|" +
+		{"ends-soon", "Prepare the move to another namespace or counter.", "the generator ends soon|the layout's time bits run out"},
+		{"lossy-store", "Declare the store's loss in its URL.", "nothing bounds any more|" +
 			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},
 		{"journal", "See that the disk of the data directory is well.", "the journal|" +
 			"the holder goes on without|the generator goes on without|keep the journal|write the journal|discard the journal"},
-		{"began-empty", "If it gave ids before, stop all writers and follow docs/restoring.md.", "made a new namespace|begins a new"},
+		{"began-empty", "If it gave ids before, stop all writers, and restore the store.", "made a new namespace|begins a new"},
 		{"certificate", "Renew the files of TLS: they are read again by themselves.", "the files of TLS|audit: the files of TLS|tls."},
 		{"tokens", "Mend the file of tokens: it is read again by itself.", "the token|token-file|the file of tokens|audit: the tokens|clients show wrong tokens"},
-		{"lending", "Nothing, unless borrowers lack worker ids: see docs/lending.md.", "audit: a worker id is|audit: a borrower is refused"},
+		{"lending", "Nothing, unless borrowers lack worker ids.", "audit: a worker id is|audit: a borrower is refused"},
 		{"configuration", "Change the setting that the line names.", "the process may have too few files|" +
 			"other hosts can reach|a client of tinyid|the store is of|requests were cut off"},
 	}

@@ -29,6 +29,7 @@ type snapshot struct {
 	letters []byte // as in Namespace.Cells
 	records map[int64]roster.Worker
 	free    int // registers of free worker ids
+	ended   int64
 	offsets map[int64]offset
 	middle  time.Duration // the median offset
 	shown   Namespace
@@ -85,6 +86,9 @@ func (x *snapshot) add(w roster.Worker) {
 		x.free++
 		most = min(most, len(x.records)+maxFree-x.free+1)
 	}
+	if ended(w) {
+		x.ended++
+	}
 	at := w.Number / x.bin
 	x.letters[at] = telling(x.letters[at], x.letter(w))
 	if len(x.records) < most || x.own(w) {
@@ -95,6 +99,11 @@ func (x *snapshot) add(w roster.Worker) {
 
 func (x *snapshot) own(w roster.Worker) bool {
 	return w.State == roster.Held && x.ours.Same(w.Register.Process)
+}
+
+// ended reports whether a holder's window ended within the last hour, and the holder had not given its worker id back.
+func ended(w roster.Worker) bool {
+	return w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour
 }
 
 // behind reports whether a worker id only seems free: its holder goes on, with a clock that is behind by more than a window.
@@ -130,6 +139,9 @@ func (x *snapshot) compare(before *snapshot) {
 			x.offsets[number] = best
 		}
 		if x.behind(now) {
+			if ended(now) {
+				x.ended--
+			}
 			at := number / x.bin
 			x.letters[at] = telling(x.letters[at], 's')
 		}
@@ -144,7 +156,8 @@ func (x *snapshot) compare(before *snapshot) {
 func (x *snapshot) namespace() Namespace {
 	n := Namespace{
 		Layout: x.layout().String(), Capacity: strconv.FormatInt(x.census.Capacity, 10), Counts: map[string]int64{},
-		Lent: x.census.Lent, Silent: x.census.Silent, Held: x.census.Counts[roster.Held], Holders: []Worker{}, Clock: "median",
+		Lent: x.census.Lent, Silent: x.census.Silent, Ended: x.ended, Held: x.census.Counts[roster.Held], Holders: []Worker{}, Rest: []Worker{},
+		Clock: "median",
 	}
 	for _, state := range roster.States() {
 		x.census.Counts[state] += 0 // so that a state without a worker id shows 0
@@ -170,6 +183,7 @@ func (x *snapshot) namespace() Namespace {
 	}
 	n.Cells = string(cells)
 	var holders [3][]int64 // this daemon's, silent ones, and others
+	var rest []roster.Worker
 	for number, w := range x.records {
 		if w.State == roster.Held || x.behind(w) {
 			place := 2
@@ -179,7 +193,15 @@ func (x *snapshot) namespace() Namespace {
 				place = 1
 			}
 			holders[place] = append(holders[place], number)
+		} else if w.State == roster.Quarantined || ended(w) {
+			rest = append(rest, w)
 		}
+	}
+	slices.SortFunc(rest, func(a, b roster.Worker) int { // free comes before quarantined
+		return cmp.Or(-cmp.Compare(a.State, b.State), b.Until.Compare(a.Until), cmp.Compare(a.Number, b.Number))
+	})
+	for _, w := range rest[:min(len(rest), MaxRest)] {
+		n.Rest = append(n.Rest, x.worker(w.Number))
 	}
 	for _, numbers := range holders {
 		slices.Sort(numbers)
@@ -204,11 +226,11 @@ func (x *snapshot) worker(number int64) Worker {
 	r := w.Register
 	_, lent := r.Process.Lent()
 	shown := Worker{
-		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held,
+		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held, Ended: ended(w),
 		Host: r.Process.Host, PID: r.Process.PID, Program: r.Process.Version, Term: r.Term, Window: r.Window.Milliseconds(),
 	}
 	if x.behind(w) {
-		shown.State, shown.Silent = string(roster.Held), true
+		shown.State, shown.Silent, shown.Ended = string(roster.Held), true, false
 	}
 	if r.Term > 0 { // else it can't be read
 		shown.From, shown.Until, shown.Written, shown.Age = w.Floor.UTC(), w.Until.UTC(), r.Clock.UTC(), w.Age().Milliseconds()
@@ -226,7 +248,7 @@ func (x *snapshot) worker(number int64) Worker {
 }
 
 // letters are those of [Namespace.Cells], the most telling first.
-const letters = "qusolhfrx."
+const letters = "qusolhfrxe."
 
 func rank(letter byte) int { return strings.IndexByte(letters, letter) }
 
@@ -244,6 +266,10 @@ func (x *snapshot) letter(w roster.Worker) byte {
 		return 'l'
 	case w.State == roster.Held:
 		return 'h'
+	case ended(w):
+		return 'e'
+	case w.State == roster.Free:
+		return '.'
 	}
 	return letters[slices.Index(states(), w.State)]
 }
@@ -251,7 +277,7 @@ func (x *snapshot) letter(w roster.Worker) byte {
 // states are those of the letters.
 func states() []roster.State {
 	const held = roster.Held
-	return []roster.State{roster.Quarantined, roster.Unreadable, held, held, held, held, roster.Foreign, roster.Resting, roster.UsedUp, roster.Free}
+	return []roster.State{roster.Quarantined, roster.Unreadable, held, held, held, held, roster.Foreign, roster.Resting, roster.UsedUp, roster.Free, roster.Free}
 }
 
 func milliseconds(d time.Duration) *float64 { return new(float64(d) / float64(time.Millisecond)) }

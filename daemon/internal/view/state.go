@@ -1,6 +1,9 @@
 package view
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // State is all that the page shows. Its JSON is the answer of /ui/state, which docs/page.md describes. Ids, ticks and counts
 // that can pass 2⁵³ are decimal texts. Times are in UTC. Durations are whole milliseconds unless their name says another unit.
@@ -91,18 +94,23 @@ type Namespace struct {
 	Counts   map[string]int64 `json:"counts"`          // by state: held, resting, quarantined, foreign, unreadable, used-up, free
 	Lent     int64            `json:"lent"`            // of the held ones
 	Silent   int64            `json:"silent"`          // of the held ones
+	Ended    int64            `json:"ended"`           // of the free ones
 
 	// Cells has a letter for each bin of Bin worker ids, from 0 on, MaxCells at most. The letter is that of the bin's most
 	// telling worker id: in the order q quarantined, u unreadable, s held and silent, o held by this daemon, l lent, h held,
-	// f foreign, r resting, x used up; . for a bin of free ones.
+	// f foreign, r resting, x used up, e ended; . for a bin of free ones.
 	Bin   int64  `json:"bin"`
 	Cells string `json:"cells"`
 
 	Holders []Worker `json:"holders"`                    // MaxHolders at most: this daemon's, then silent ones, then by worker id
 	Held    int64    `json:"held"`                       // how many there are in all
+	Rest    []Worker `json:"rest"`                       // MaxRest at most that nobody holds: quarantined ones, and ended ones, the latest first
 	Median  *float64 `json:"median_offset_ms,omitempty"` // of the holders' clocks, against the store's clock or else this daemon's
 	Clock   string   `json:"clock"`                      // "store" if offsets are against the store's clock, else "median" of the holders
 }
+
+// Listed returns the holders, and then the rest.
+func (n Namespace) Listed() []Worker { return slices.Concat(n.Holders, n.Rest) }
 
 // Worker is one worker id and its register.
 type Worker struct {
@@ -111,6 +119,7 @@ type Worker struct {
 	Silent  bool      `json:"silent"` // its holder missed the time to extend, or its clock is behind by more than a window
 	Ours    bool      `json:"ours"`   // held by this daemon
 	Lent    bool      `json:"lent"`
+	Ended   bool      `json:"ended"` // free, and its holder's window ended within the last hour: the holder had not given it back
 	Host    string    `json:"host,omitempty"`
 	PID     int       `json:"pid,omitempty"`
 	Program string    `json:"program,omitempty"` // version, or the borrower's program and token
@@ -155,6 +164,7 @@ const (
 	MaxEventText = 48 << 10 // bytes of all events' texts; older events are left out
 	MaxCells     = 4096
 	MaxHolders   = 200
+	MaxRest      = 50
 	MaxRange     = 256 // worker ids of one answer of /ui/workers
 	HistoryStep  = 10 * time.Second
 	HistoryFor   = time.Hour

@@ -263,7 +263,7 @@ func TestEachWorkerIDHasItsLetterAndItsClaimantsError(t *testing.T) {
 			return err
 		})
 		s, n := w.state()
-		if n.Bin != 1 || len(n.Cells) != 1024 || n.Cells[:6] != "oh.qr." || n.Capacity != "1024" || n.Counts["free"] != 1020 || n.Counts["foreign"] != 0 {
+		if n.Bin != 1 || len(n.Cells) != 1024 || n.Cells[:6] != "oh.qr." || n.Capacity != "1024" || n.Counts["free"] != 1020 || n.Counts["foreign"] != 0 || len(n.Rest) != 1 || n.Rest[0].Number != 3 {
 			t.Errorf("%+v", n)
 		}
 		if n.Held != 2 || len(n.Holders) != 2 || !n.Holders[0].Ours || n.Holders[1].Host != "a" || n.Holders[1].Window != 30_000 || len(s.Problems) > 0 {
@@ -351,7 +351,7 @@ func TestAHoldersClockIsKnownFromTwoLooks(t *testing.T) {
 				t.Errorf("%+v", x)
 			}
 		}
-		if n.Median == nil || *n.Median > 1000 || !has(s, "soon", "orders", "clock-unsafe") || len(s.Problems) != 1 {
+		if n.Median == nil || *n.Median > 1000 || !has(s, "soon", "orders", "clock-off") || len(s.Problems) != 1 {
 			t.Errorf("median %v, problems %+v", n.Median, s.Problems)
 		}
 	})
@@ -372,12 +372,35 @@ func TestAHolderWhoseClockIsBehindByMoreThanItsWindowIsShown(t *testing.T) {
 			return s, n
 		}
 		s, n := look()
-		if x := n.Holders[1]; n.Cells[:5] != ".hso." || x.Number != 2 || !x.Silent || x.Offset == nil || *x.Offset > -170_000 || !has(s, "soon", "orders", "clock-unsafe") {
+		if x := n.Holders[1]; n.Cells[:5] != ".hso." || x.Number != 2 || !x.Silent || x.Offset == nil || *x.Offset > -170_000 || !has(s, "soon", "orders", "clock-off") {
 			t.Errorf("%q %+v, problems %+v", n.Cells[:5], x, s.Problems)
 		}
 		_ = late.Close(t.Context())
 		if _, n := look(); n.Cells[:5] != ".h.o." || len(n.Holders) != 2 {
 			t.Errorf("after its end: %q %+v", n.Cells[:5], n.Holders)
+		}
+	})
+}
+
+func TestAHolderThatEndsAndGivesNothingBackIsShownForAnHour(t *testing.T) {
+	live(t, func(t *testing.T, w *world) {
+		w.hold("a", 1, nil)
+		dead := w.hold("b", 2, nil)
+		w.set(func() { w.away = true })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := dead.Close(ctx); err == nil {
+			t.Fatal("it gave its worker id back")
+		}
+		w.set(func() { w.away = false })
+		pass(45 * time.Second)
+		s, n := w.state()
+		if n.Ended != 1 || n.Cells[:4] != ".he." || len(n.Holders) != 1 || len(n.Rest) != 1 || !n.Rest[0].Ended || n.Rest[0].Host != "b" || n.Rest[0].State != "free" || !has(s, "soon", "orders", "silent-holder") {
+			t.Errorf("%q %+v %+v", n.Cells[:4], n.Rest, s.Problems)
+		}
+		pass(time.Hour)
+		if s, n := w.state(); n.Ended != 0 || n.Cells[:4] != ".h.." || len(n.Rest) != 0 || len(s.Problems) > 0 {
+			t.Errorf("an hour later: %q %+v %+v", n.Cells[:4], n.Rest, s.Problems)
 		}
 	})
 }
@@ -457,7 +480,7 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 		"goes on":        {front.Status{Lease: lease, Trouble: trouble}, "soon", "store-unavailable"},
 		"ends soon":      {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
 		"has ended":      {front.Status{EndsSoon: true, Problem: front.NumbersUsedUp.Problem(nil)}, "stopped", "numbers-used-up"},
-		"is behind":      {front.Status{Lease: &behind}, "soon", "clock-unsafe"},
+		"is behind":      {front.Status{Lease: &behind}, "soon", "clock-off"},
 		"went back":      {front.Status{Problem: front.CounterChanged.Plain()}, "stopped", "counter-changed"},
 	} {
 		x.status.Name = "g"

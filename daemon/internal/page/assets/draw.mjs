@@ -77,12 +77,12 @@ export function copier(text, name = text) {
 export const states = {
   o: ["ours", "held by this daemon"], h: ["held", "held"], l: ["lent", "lent to a program"], s: ["silent", "held, and silent"],
   r: ["resting", "resting"], q: ["quarantined", "quarantined"], f: ["foreign", "foreign"], u: ["unreadable", "unreadable"],
-  x: ["used-up", "used up"], ".": ["free", "free"],
+  x: ["used-up", "used up"], e: ["ended", "free: its holder ended, and did not give it back"], ".": ["free", "free"],
 }
 
 /** letterOf is the letter of a register, in the order of the cells. */
 export function letterOf(w) {
-  if (w.state !== "held") return { quarantined: "q", unreadable: "u", foreign: "f", resting: "r", "used-up": "x" }[w.state] || "."
+  if (w.state !== "held") return { quarantined: "q", unreadable: "u", foreign: "f", resting: "r", "used-up": "x" }[w.state] || (w.ended ? "e" : ".")
   return w.silent ? "s" : w.ours ? "o" : w.lent ? "l" : "h"
 }
 
@@ -106,7 +106,7 @@ export function palette() {
 /** The strokes that tell states apart beside their colours, in parts of a cell. */
 const strokes = {
   s: [[0.05, 0.6, 0.6, 0.05], [0.4, 0.95, 0.95, 0.4]], q: [[0.25, 0.25, 0.75, 0.75], [0.75, 0.25, 0.25, 0.75]],
-  f: [[0.5, 0.2, 0.5, 0.8], [0.2, 0.5, 0.8, 0.5]], x: [[0.2, 0.5, 0.8, 0.5]], u: [[0.5, 0.15, 0.5, 0.6], [0.5, 0.72, 0.5, 0.88]],
+  e: [[0.25, 0.25, 0.75, 0.75]], f: [[0.5, 0.2, 0.5, 0.8], [0.2, 0.5, 0.8, 0.5]], x: [[0.2, 0.5, 0.8, 0.5]], u: [[0.5, 0.15, 0.5, 0.6], [0.5, 0.72, 0.5, 0.88]],
 }
 
 /** cell paints one worker id: a colour and a shape for each state, or a letter where colours are the reader's. */

@@ -8,7 +8,7 @@ import { wireTools } from "./tools.mjs"
 const $ = (id) => document.getElementById(id)
 const [stateEvery, historyEvery, staleAfter] = [2000, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
 /** The lists and maps of the answers, which may be null where they are empty. */
-const lists = new Set(["problems", "generators", "namespaces", "events", "refused", "holders", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
+const lists = new Set(["problems", "generators", "namespaces", "events", "refused", "holders", "rest", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
 
 let state = null // the last answers
 let history = null
@@ -44,14 +44,19 @@ function set(element, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
+/** refill gives an element other children where their key changed, so that links keep their focus. */
+function refill(element, key, ...children) {
+  if (element.dataset.key !== key) element.replaceChildren(...children)
+  element.dataset.key = key
+}
+
+const entry = (anchor) => h("a", { href: `/ui/runbook#${anchor}`, textContent: anchor })
+
 function showVerdict() {
   const worst = state.problems[0]?.severity || "safe"
   $("verdict").className = `verdict ${worst}`
   set($("status"), worst === "safe" && !state.generators.length ? "No generator is configured" : verdicts[worst])
-  const key = JSON.stringify(state.problems.map((p) => [p.severity, p.about, p.text, p.do]))
-  if ($("problems").dataset.key === key) return
-  $("problems").dataset.key = key
-  $("problems").replaceChildren(...state.problems.map((p) => h("li", { className: p.severity },
+  refill($("problems"), JSON.stringify(state.problems.map((p) => [p.severity, p.about, p.text, p.do])), ...state.problems.map((p) => h("li", { className: p.severity },
     h("p", {}, h("span", { className: "tag", textContent: p.severity }), " ", h("strong", { textContent: `${p.about}: ${p.text}` }), p.since ? h("span", { className: "muted", textContent: ` since ${utc(p.since)}` }) : ""),
     h("p", {}, ...sentence(p.do), " ", h("a", { href: `/ui/runbook#${p.entry}`, textContent: `Runbook: ${p.entry}` })))))
 }
@@ -71,12 +76,12 @@ function showCards() {
     set(f("worker"), g.worker === undefined ? "–" : String(g.worker))
     f("ends").replaceChildren(g.ends ? h("span", { className: g.ends_soon ? "warn" : "", textContent: g.ends_soon ? day(g.ends) : String(new Date(g.ends).getUTCFullYear()) }) : "–")
     set(f("ids"), grouped(g.ids))
-    set(f("refused"), g.refused.map((r) => `${grouped(r.count)} ${r.problem}`).join(", ") || "0")
-    set(f("until"), utc(g.until) || "–")
+    refill(f("refused"), JSON.stringify(g.refused), ...g.refused.flatMap((r, i) => [`${i ? ", " : ""}${grouped(r.count)} `, entry(r.problem)]), g.refused.length ? "" : "0")
+    set(f("until"), utc(g.until) || (g.counter ? (g.counter.in_hand === "0" ? "they stop at once" : "those in hand") : "–"))
     set(f("offset"), g.offset_ms === undefined ? "–" : offset(g.offset_ms))
     for (const name of ["waits", "losses", "extensions"]) set(f(name), grouped(g[name]))
     f("problem").hidden = !g.problem && !g.trouble
-    f("problem").replaceChildren(g.problem ? h("a", { href: `/ui/runbook#${g.problem}`, textContent: g.problem }) : "", " " + (g.trouble || ""))
+    refill(f("problem"), `${g.problem} ${g.trouble}`, g.problem ? entry(g.problem) : "", " " + (g.trouble || ""))
     f("window").hidden = !g.window_ms
   }
 }
@@ -141,8 +146,8 @@ const stateOf = (w) => (letterOf(w) === "h" ? "held" : states[letterOf(w)][0])
 /** The twins of the drawings, by data-twin. They are filled while they are open. */
 const twins = {
   holders() {
-    rows("counts-t", state.namespaces.map((n) => [n.name, n.store, grouped(n.capacity), grouped(n.held), n.lent, n.silent, ...["resting", "quarantined", "foreign", "unreadable", "used-up", "free"].map((name) => grouped(n.counts[name] || 0)), utc(n.read)]))
-    rows("holders-t", state.namespaces.flatMap((n) => n.holders.map((w) => [n.name, w.worker, stateOf(w), w.host, w.pid, w.program, w.term, utc(w.from), utc(w.written)])))
+    rows("counts-t", state.namespaces.map((n) => [n.name, n.store, grouped(n.capacity), grouped(n.held), n.lent, n.silent, n.ended, ...["resting", "quarantined", "foreign", "unreadable", "used-up", "free"].map((name) => grouped(n.counts[name] || 0)), utc(n.read)]))
+    rows("holders-t", state.namespaces.flatMap((n) => [...n.holders, ...n.rest].map((w) => [n.name, w.worker, stateOf(w), w.host, w.pid, w.program, w.term, utc(w.from), utc(w.written)])))
   },
   windows() {
     rows("windows-t", state.namespaces.flatMap((n) => n.holders.map((w) => [n.name, w.worker, w.host, stateOf(w), utc(w.written), utc(w.until), relative(at(w.until), now()), duration(w.window_ms)])))
@@ -196,13 +201,11 @@ function showPool() {
 }
 
 function showEvents() {
-  const key = `${state.events[0]?.number} ${state.events.length}`
-  if ($("events-l").dataset.key === key || !state.events.length) return
-  $("events-l").dataset.key = key
-  $("events-l").replaceChildren(...state.events.map((e) => h("li", { className: e.level },
+  if (!state.events.length) return
+  refill($("events-l"), `${state.events[0].number} ${state.events.length}`, ...state.events.map((e) => h("li", { className: e.level },
     h("time", { dateTime: e.time, textContent: utc(e.time) }), h("span", { className: "level", textContent: e.level }),
     h("p", {}, h("strong", { textContent: e.text }), ...e.fields.map(([name, value]) => h("span", { className: "field" }, h("span", { textContent: name }), " " + value))),
-    e.entry ? h("a", { href: `/ui/runbook#${e.entry}`, textContent: e.entry }) : "")))
+    e.entry ? entry(e.entry) : "")))
 }
 
 function show() {
@@ -276,9 +279,12 @@ function wire() {
     if (history) showCharts()
   }
   for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(query).addEventListener("change", repaint)
+  let still = true // nobody has moved the page yet
+  for (const act of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(act, () => (still = false), { once: true, passive: true })
   new ResizeObserver(() => {
     for (const [id, { plot }] of Object.entries(charts)) plot.setSize({ width: $(id).clientWidth, height: 190 })
     if (state) showPool()
+    if (still) $(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" }) // a link leads here though panels above have grown
   }).observe(document.querySelector("main"))
   const links = new Map([...document.querySelectorAll(".bar nav a")].map((a) => [a.hash.slice(1), a]))
   const watch = new IntersectionObserver((entries) => {

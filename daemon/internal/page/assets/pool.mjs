@@ -32,7 +32,7 @@ export class Pool {
     this.#several = several
     this.#legend()
     if (other) {
-      const first = [..."soqluh"].map((letter) => namespace.cells.indexOf(letter)).find((i) => i >= 0)
+      const first = [..."seoqluh"].map((letter) => namespace.cells.indexOf(letter)).find((i) => i >= 0)
       this.#pick(first ?? 0, true)
     } else {
       this.paint()
@@ -47,7 +47,7 @@ export class Pool {
     const colours = palette()
     const ours = holders.filter((w) => w.ours).length
     const held = (counts.held || 0) - ours - lent - silent
-    const n = { o: ours, h: held, l: lent, s: silent, r: counts.resting, q: counts.quarantined, f: counts.foreign, u: counts.unreadable, x: counts["used-up"], ".": counts.free }
+    const n = { o: ours, h: held, l: lent, s: silent, r: counts.resting, q: counts.quarantined, f: counts.foreign, u: counts.unreadable, x: counts["used-up"], e: this.#namespace.ended, ".": counts.free - this.#namespace.ended }
     document.getElementById("legend").replaceChildren(
       ...Object.entries(states).filter(([letter]) => "ohlsrq.".includes(letter) || n[letter] || cells.includes(letter))
         .map(([letter, [name]]) => h("li", {}, swatch(letter, colours), h("span", {}, h("b", { className: "num", textContent: grouped(n[letter] || 0) }), " " + (letter === "h" ? "held by others" : name.replace("-", " "))))),
@@ -129,7 +129,7 @@ export class Pool {
   }
 
   #holder(n) {
-    return this.#namespace.holders.find((w) => w.worker === n)
+    return [...this.#namespace.holders, ...this.#namespace.rest].find((w) => w.worker === n)
   }
 
   /** open shows the register of the chosen cell, or the registers of a bin. */
@@ -171,9 +171,9 @@ export class Pool {
     const where = (this.#several ? ` --namespace ${quoted(name)}` : "") + (store ? ` --store ${quoted(store)}` : "")
     const instant = (time) => (Number.isNaN(at(time)) ? "–" : `${utc(time)}, ${relative(at(time), now)}`)
     const facts = [
-      ["who", w.host ? `${w.host}, process ${w.pid}` : ""], ["program", w.program],
+      [w.state === "held" ? "who" : "held last by", w.host ? `${w.host}, process ${w.pid}` : ""], ["program", w.program],
       ["since, UTC", w.term ? `${instant(w.from)} (term ${w.term})` : ""], ["until, UTC", w.term ? instant(w.until) : ""],
-      ["last write, UTC", at(w.written) ? instant(w.written) : ""],
+      [letter === "q" ? "quarantined, UTC" : "last write by its clock, UTC", at(w.written) ? instant(w.written) : ""],
       ["clock", w.offset_ms === undefined ? "" : `${offset(w.offset_ms)}, uncertain by ${(w.offset_error_ms || 0).toFixed(1)} ms`],
       ["a claim of just this one gets", w.claimant || "it"],
     ]
@@ -181,7 +181,7 @@ export class Pool {
     const acts = [[`snowfence workers show ${n}${where}`, "prints all that the store keeps of it."]]
     if (letter === "q") acts.push([`snowfence workers quarantine ${n} --clear${where}`, "lets it be claimed again."])
     else acts.push([`snowfence workers quarantine ${n}${where}`, "keeps it from being claimed. " + (w.state === "held" ? "Its holder ends its term within a third of its window." : "No process has it now, so none is disturbed.")])
-    if (letter === "s") acts.push([`snowfence workers release ${n}${where}`, "takes it away from its holder, and repeats no id."])
+    if (letter === "s") acts.push([`snowfence workers release ${n}${where}`, "takes it away from its holder, and repeats no id. A holder that lives claims another."])
     const texts = JSON.stringify([letter, acts])
     if (register.dataset.of === texts && this.#shown) { // only the facts changed: buttons keep their focus
       register.querySelector("dl").replaceWith(list)
