@@ -58,6 +58,7 @@ type generator struct {
 	stopped  atomic.Bool
 	refused  atomic.Int64 // of a generator that an operator must mend: the pause between attempts, in ns; 0 for others
 	audits   atomic.Int64 // under way, of a series
+	standsBy atomic.Bool  // the holder says so
 
 	// The counters have cache lines of their own, so that counting does not
 	// slow down reads of the fields above.
@@ -144,6 +145,13 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 func (s *Service) Refuse(name string, pause time.Duration) {
 	if g, ok := s.generators[name]; ok {
 		g.refused.Store(int64(pause))
+	}
+}
+
+// StandBy says whether another process holds the generator's worker id, and nothing is wrong.
+func (s *Service) StandBy(name string, does bool) {
+	if g, ok := s.generators[name]; ok {
+		g.standsBy.Store(does)
 	}
 }
 
