@@ -158,7 +158,7 @@ func (d *daemon) adopt(settings *config.Config) error {
 		}
 	}
 	if len(unused) > 0 {
-		return fmt.Errorf("no front uses the sockets named %s", strings.Join(slices.Sorted(maps.Keys(unused)), ", "))
+		return snowfence.NewError(snowfence.ClassUsage, "no front uses the sockets named "+strings.Join(slices.Sorted(maps.Keys(unused)), ", "))
 	}
 	return nil
 }
