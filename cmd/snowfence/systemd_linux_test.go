@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -180,5 +181,14 @@ func TestFrontsUseTheSocketsOfTheServiceManager(t *testing.T) {
 	sockets["web"] = sockets["health"]
 	if d := s.start(nil, sockets, "--data", folder); d.WaitEnded() != exitUsage || !strings.Contains(d.Log(), "no front uses the sockets named web") {
 		t.Errorf("with a socket that nobody uses:\n%s", d.Log())
+	}
+}
+
+// TestConfigurationOfTheUnitCanBeUsed takes the example beside the unit.
+func TestConfigurationOfTheUnitCanBeUsed(t *testing.T) {
+	t.Parallel()
+	c, err := daemon.Load(daemon.Sources{File: "../../deploy/systemd/snowfence.yaml"})
+	if err != nil || c.Data != "/var/lib/snowfence" {
+		t.Errorf("data is %q: %v", c.Data, err)
 	}
 }
