@@ -57,7 +57,7 @@ func NewCollector(s front.Service) prometheus.Collector {
 		return one(s.Problem == nil), true
 	})
 	add(gauge, "generator_standby", "1 while the generator stands by for another process and nothing is wrong, else 0.", func(s front.Status) (float64, bool) {
-		return one(s.Problem != nil && s.Problem.Type == front.Standby), true
+		return one(s.StandsBy), true
 	})
 	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s front.Status) (float64, bool) {
 		return float64(s.Ends.Unix()), !s.Ends.IsZero()
