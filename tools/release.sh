@@ -66,6 +66,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 w
 done
 # shellcheck disable=SC2086 # programs are a list
 (cd tools && GOWORK=off go run ./release -version "$VERSION" -out "$out" $programs)
+chmod -R a+rX "$out"
 (cd "$out" && find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
 
 if [ "${SIGN:-}" != no ]; then

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -109,13 +109,10 @@ func rootFiles(binary []byte) []file {
 		{name: "etc/", mode: 0o755},
 		{name: "etc/group", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:\nsnowfence:x:%d:\n", user)},
 		{name: "etc/passwd", mode: 0o644, data: fmt.Appendf(nil, "root:x:0:0::/:/none\nsnowfence:x:%d:%d::/none:/none\n", user, user)},
-		{name: "etc/ssl/", mode: 0o755},
-		{name: "etc/ssl/certs/", mode: 0o755},
+		{name: "etc/ssl/", mode: 0o755}, {name: "etc/ssl/certs/", mode: 0o755},
 		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, data: authorities.Bytes()},
 		{name: "snowfence", mode: 0o755, data: binary},
-		{name: "var/", mode: 0o755},
-		{name: "var/lib/", mode: 0o755},
-		{name: "var/lib/snowfence/", mode: 0o700, owner: user},
+		{name: "var/", mode: 0o755}, {name: "var/lib/", mode: 0o755}, {name: "var/lib/snowfence/", mode: 0o700, owner: user},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -19,7 +20,7 @@ import (
 	"strings"
 	"testing"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
@@ -73,14 +74,14 @@ func images(t *testing.T, programs ...string) (digest string, images []v1.Image)
 func unpack(t *testing.T, image v1.Image) (root string) {
 	t.Helper()
 	root = t.TempDir()
-	if err := os.Chmod(root, 0o755); err != nil { //nolint:gosec // it is the root of a file system
+	if err := os.Chmod(root, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	files := mutate.Extract(image)
 	defer func() { _ = files.Close() }()
 	for r := tar.NewReader(files); ; {
 		h, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return root
 		} else if err != nil {
 			t.Fatal(err)
@@ -113,7 +114,7 @@ func container(t *testing.T, root, mounts string, config v1.Config, args ...stri
 	}
 	script := `mount --bind "$ROOT" "$ROOT" && mount -t tmpfs -o mode=700` + owner + ` data "$ROOT/var/lib/snowfence" && ` + mounts +
 		`mount -o remount,bind,ro "$ROOT" && exec ` + drop + ` "$@"`
-	command := exec.CommandContext(t.Context(), "unshare", append(append(namespace, "sh", "-c", script, "sh"), append(config.Entrypoint, args...)...)...) //nolint:gosec // all are of this test
+	command := exec.CommandContext(t.Context(), "unshare", append(append(namespace, "sh", "-c", script, "sh"), append(config.Entrypoint, args...)...)...)
 	command.Env = append(config.Env, "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "ROOT="+root)
 	return command
 }
@@ -236,7 +237,7 @@ func trusts(t *testing.T, root string, config v1.Config) {
 	}
 	own := filepath.Join(t.TempDir(), "own.pem")
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(own, certificate, 0o644); err != nil { //nolint:gosec // the image's user reads it
+	if err := os.WriteFile(own, certificate, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	mount := `mount --bind '` + own + `' "$ROOT/etc/ssl/certs/ca-certificates.crt" && `
