@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1"
+	oci "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
@@ -43,10 +43,10 @@ func (r release) writeImage(programs []program) error {
 		if err := tarball.WriteToFile(r.path(p, "_image", ".tar"), tag, image); err != nil {
 			return err
 		}
-		images = append(images, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: p.settings["GOOS"], Architecture: p.settings["GOARCH"]}}})
+		images = append(images, mutate.IndexAddendum{Add: image, Descriptor: oci.Descriptor{Platform: &oci.Platform{OS: p.settings["GOOS"], Architecture: p.settings["GOARCH"]}}})
 	}
 	none := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
-	index, ok := mutate.Annotations(mutate.AppendManifests(none, images...), notes).(v1.ImageIndex)
+	index, ok := mutate.Annotations(mutate.AppendManifests(none, images...), notes).(oci.ImageIndex)
 	if !ok {
 		return errors.New("the index takes no annotations")
 	}
@@ -68,7 +68,7 @@ func (r release) notes(p program) map[string]string {
 
 // imageOf is the image of one program. No store and no folder of data is set: each container would have ids of its own then,
 // equal to those of the next one.
-func imageOf(p program, notes map[string]string) (v1.Image, error) {
+func imageOf(p program, notes map[string]string) (oci.Image, error) {
 	var b bytes.Buffer
 	if err := writeTar(&b, rootFiles(p.binary), p.committed()); err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ func imageOf(p program, notes map[string]string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := v1.Time{Time: p.committed()}
+	at := oci.Time{Time: p.committed()}
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.Append(base, mutate.Addendum{Layer: layer, History: v1.History{Created: at, CreatedBy: "tools/release"}})
+	image, err := mutate.Append(base, mutate.Addendum{Layer: layer, History: oci.History{Created: at, CreatedBy: "tools/release"}})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func imageOf(p program, notes map[string]string) (v1.Image, error) {
 		return nil, err
 	}
 	config.OS, config.Architecture, config.Created = p.settings["GOOS"], p.settings["GOARCH"], at
-	config.Config = v1.Config{
+	config.Config = oci.Config{
 		User: fmt.Sprintf("%d:%d", user, user), Entrypoint: []string{"/snowfence"}, Cmd: []string{"serve"}, Labels: notes,
 		ExposedPorts: map[string]struct{}{"7600/tcp": {}, "7601/tcp": {}, "7602/tcp": {}, "7609/tcp": {}},
 	}

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/v1"
+	oci "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
@@ -38,7 +38,7 @@ func build(t *testing.T, arch string) (file string) {
 }
 
 // images makes a release of programs, and returns the digest and the images of its index.
-func images(t *testing.T, programs ...string) (digest string, images []v1.Image) {
+func images(t *testing.T, programs ...string) (digest string, images []oci.Image) {
 	t.Helper()
 	r := release{version: "v0.0.0-trial", out: t.TempDir()}
 	if err := r.write(programs); err != nil {
@@ -71,7 +71,7 @@ func images(t *testing.T, programs ...string) (digest string, images []v1.Image)
 }
 
 // unpack writes the files of an image below a folder, with their owners if this process may give files away.
-func unpack(t *testing.T, image v1.Image) (root string) {
+func unpack(t *testing.T, image oci.Image) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	if err := os.Chmod(root, 0o755); err != nil {
@@ -106,7 +106,7 @@ func unpack(t *testing.T, image v1.Image) (root string) {
 
 // container is a command in the root of an image, as the image's user: the root is for reading alone, and the user's folder is
 // another file system. mounts are further lines of its shell.
-func container(t *testing.T, root, mounts string, config v1.Config, args ...string) *exec.Cmd {
+func container(t *testing.T, root, mounts string, config oci.Config, args ...string) *exec.Cmd {
 	t.Helper()
 	namespace, drop, owner := []string{"-m"}, `chroot --userspec=`+config.User+` "$ROOT"`, ",uid=65532,gid=65532"
 	if os.Geteuid() != 0 { // then the user is the only one of its namespace
@@ -178,7 +178,7 @@ func TestImageRunsWithNothingElse(t *testing.T) {
 }
 
 // mints asks a daemon in the image for an id, and for a number of a day in a zone.
-func mints(t *testing.T, root string, config v1.Config) {
+func mints(t *testing.T, root string, config oci.Config) {
 	t.Helper()
 	daemon := container(t, root, "", config, append(config.Cmd, "--data", "/var/lib/snowfence", "--http", "127.0.0.1:0", "--resp=", "--grpc=", "--thrift=")...)
 	daemon.Env = append(daemon.Env, "SNOWFENCE_GENERATORS_DEFAULT_KIND=snowflake", "SNOWFENCE_GENERATORS_DAY_KIND=daily", "SNOWFENCE_GENERATORS_DAY_SETTINGS_ZONE=Europe/Berlin")
@@ -217,7 +217,7 @@ func mints(t *testing.T, root string, config v1.Config) {
 }
 
 // trusts shows that the program reads the file of authorities, and refuses a server that none of them vouches for.
-func trusts(t *testing.T, root string, config v1.Config) {
+func trusts(t *testing.T, root string, config oci.Config) {
 	t.Helper()
 	path := filepath.Join(root, "etc/ssl/certs/ca-certificates.crt")
 	text, err := os.ReadFile(path)
