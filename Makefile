@@ -31,6 +31,10 @@ TAGS = -tags servers
 # Tests are linked without debug information, and "make lint" vets.
 TEST = $(GO) test -vet=off -ldflags=-w
 
+# The release that "make release" makes: its version, the key that signs it, and what it is built for.
+# An empty PLATFORMS means all of them.
+export VERSION KEY SIGN PLATFORMS
+
 # How long each fuzz target runs under "make fuzz".
 FUZZTIME = 20s
 
@@ -74,8 +78,12 @@ help: ## list the targets
 build: ## build the program into .bin/snowfence: one static file, the same bytes in every folder
 	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -o .bin/snowfence ./cmd/snowfence
 
+.PHONY: release
+release: ## archives, image, sums and signatures of the last commit into .bin/release: make release VERSION=v0.1.0 KEY=FILE, or SIGN=no
+	@tools/release.sh
+
 .PHONY: reproducible
-reproducible: ## build the last commit twice, in two folders and with two caches, and compare; takes some minutes
+reproducible: ## build the last commit and its release twice, in two folders and with two caches, and compare; takes some minutes
 	@tools/reproducible.sh
 
 # What uses goroutines of its own runs under the race detector too; under it pools drop what they
