@@ -35,7 +35,7 @@ TEST = $(GO) test -vet=off -ldflags=-w
 FUZZTIME = 20s
 
 # The modules of the engines.
-ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore store/kubernetesstore
 
 # Current servers, beside those of Debian.
 CURRENT = .bin/etcd-3.7.3 .bin/nats-server-2.15.2
