@@ -225,6 +225,20 @@ func (k *Kubernetes) Snapshot() (restore func(context.Context) error, err error)
 	return restore, errors.Join(err, k.TryStart())
 }
 
+// Compact makes etcd forget its revisions but the present one.
+func (k *Kubernetes) Compact(ctx context.Context) error {
+	var status struct {
+		Header struct {
+			Revision string `json:"revision"`
+		} `json:"header"`
+	}
+	err := etcdCall(ctx, k.Etcd, http.MethodPost, "/v3/maintenance/status", &status)
+	if err != nil {
+		return err
+	}
+	return kubernetesCall(ctx, "http://"+k.Etcd.Addr(), "", http.MethodPost, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, nil)
+}
+
 func kubernetesCall(ctx context.Context, server, token, method, path string, body, answer any) error {
 	var content []byte
 	if body != nil {

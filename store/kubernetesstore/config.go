@@ -8,15 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"snowfence.example/snowfence/internal/storeurl"
 )
 
 // DefaultPrefix begins the names of the Leases of a store whose config names no prefix.
 const DefaultPrefix = "snowfence"
 
-// label is what names a namespace, and what a prefix is.
+// label is what a namespace and a prefix must be.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Config says which cluster to use. It has no secrets: they are in files.
@@ -28,13 +26,10 @@ type Config struct {
 	// prefixes of one namespace do not see each other. Empty means DefaultPrefix.
 	Prefix string
 
-	// Kubeconfig is the file that has the server and the user, and Context is the context there. If both are empty, a
-	// pod uses its service account, and other programs $KUBECONFIG or ~/.kube/config, as kubectl does. An empty
-	// Context means the file's current one.
-	Kubeconfig, Context string
-
-	// ServiceAccount is the folder of the files token, ca.crt and namespace in a pod. Empty means the usual one.
-	ServiceAccount string
+	// Kubeconfig is the file that has the server and the user, and Context is the context there. If both are empty, a pod
+	// uses its service account, whose files are in the folder ServiceAccount or the usual one. Other programs use what
+	// kubectl would.
+	Kubeconfig, Context, ServiceAccount string
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take away: of a cluster whose etcd does not
 	// sync, or whose objects are in a database that fails over. Zero means that none is ever lost.
@@ -54,7 +49,6 @@ func ParseURL(url string) (Config, error) {
 			Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Kubeconfig: u.Text("kubeconfig"), Context: u.Text("context"),
 			ServiceAccount: u.Text("service-account"), Loss: u.Duration("loss"),
 		}
-		// The defaults stay out: the config holds what was written.
 		_, err := c.withDefaults()
 		return c, err
 	})
@@ -63,36 +57,22 @@ func ParseURL(url string) (Config, error) {
 // CheckFiles returns an error that names the file unless every file that the config names can be used. It connects to
 // nothing.
 func (c Config) CheckFiles() error {
-	c, err := c.withDefaults()
-	if err != nil {
-		return err
-	}
-	at, err := c.locate()
-	if err == nil {
-		_, err = rest.TLSConfigFor(at.config)
-	}
-	if err == nil {
-		_, err = at.token()
-	}
-	if err != nil {
-		return fmt.Errorf("kubernetesstore: %w", err)
-	}
-	return nil
+	_, err := c.client()
+	return err
 }
 
 // withDefaults returns the config with its defaults, as far as no file has them, or an error that names the field and
 // its limit.
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
-	for _, field := range []struct{ name, text string }{{"namespace", cmp.Or(c.Namespace, "default")}, {"prefix", c.Prefix}} {
-		if !label.MatchString(field.text) {
-			return c, fmt.Errorf("kubernetesstore: %s %.80q: must have 1 to 63 of [a-z0-9-], with a letter or a digit at both ends", field.name, field.text)
-		}
-	}
-	if c.Loss < 0 {
+	switch {
+	case c.Namespace != "" && !label.MatchString(c.Namespace):
+		return c, fmt.Errorf("kubernetesstore: namespace %.80q: must have 1 to 63 of [a-z0-9-], with no - at the ends", c.Namespace)
+	case !label.MatchString(c.Prefix):
+		return c, fmt.Errorf("kubernetesstore: prefix %.80q: must have 1 to 63 of [a-z0-9-], with no - at the ends", c.Prefix)
+	case c.Loss < 0:
 		return c, fmt.Errorf("kubernetesstore: loss %v: must not be negative", c.Loss)
-	}
-	if c.ServiceAccount != "" && c.Kubeconfig+c.Context != "" {
+	case c.ServiceAccount != "" && c.Kubeconfig+c.Context != "":
 		return c, fmt.Errorf("kubernetesstore: service-account %q: must not be given with kubeconfig or context", c.ServiceAccount)
 	}
 	c.ServiceAccount = cmp.Or(c.ServiceAccount, "/var/run/secrets/kubernetes.io/serviceaccount")

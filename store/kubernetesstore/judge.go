@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	authorization "k8s.io/api/authorization/v1"
+	coordination "k8s.io/api/coordination/v1"
+
 	"snowfence.example/snowfence/store"
 )
 
@@ -15,94 +18,66 @@ import (
 // is missing.
 func (s *Store) judge(ctx context.Context) error {
 	if _, err := s.findAnchor(ctx); err != nil {
-		var status *statusError
-		if errors.As(err, &status) && status.Code == http.StatusNotFound {
-			return fmt.Errorf("the server has no Leases (coordination.k8s.io/v1): %w", err)
+		if refusal(err).Code == http.StatusNotFound {
+			return fmt.Errorf("the server has no Leases of coordination.k8s.io/v1: %w", err)
 		}
 		return err
 	}
-	missing, err := s.missing(ctx)
-	if err != nil || len(missing) == 0 {
-		return err
+	review := authorization.SelfSubjectRulesReview{Spec: authorization.SelfSubjectRulesReviewSpec{Namespace: s.place.namespace}}
+	err := s.send(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", nil, review, &review)
+	if refusal(err).Code == http.StatusForbidden || review.Status.Incomplete {
+		return nil // a call that needs a right will say so
 	}
-	return fmt.Errorf("%s: the user may not %s leases (coordination.k8s.io) in namespace %s: grant it by a Role there",
-		forbidden, strings.Join(missing, ", "), s.place.namespace)
-}
-
-// missing lists the verbs that the user lacks, as far as the server can tell.
-func (s *Store) missing(ctx context.Context) (verbs []string, err error) {
-	type rule struct {
-		Verbs         []string `json:"verbs"`
-		APIGroups     []string `json:"apiGroups"`
-		Resources     []string `json:"resources"`
-		ResourceNames []string `json:"resourceNames"`
+	has := func(granted []string, one string) bool {
+		return slices.Contains(granted, one) || slices.Contains(granted, "*")
 	}
-	var review struct {
-		Status struct {
-			Incomplete bool   `json:"incomplete"` // an authorizer besides RBAC can't list its rules
-			Rules      []rule `json:"resourceRules"`
-		} `json:"status"`
-	}
-	err = s.send(ctx, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", nil, "application/json", map[string]any{
-		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": map[string]any{"namespace": s.place.namespace},
-	}, &review)
-	var status *statusError
-	if errors.As(err, &status) && status.Reason == forbidden || review.Status.Incomplete {
-		return nil, nil // a call that needs a right will say so
-	}
+	var missing []string
 	for _, verb := range []string{"get", "list", "create", "patch"} {
-		if !slices.ContainsFunc(review.Status.Rules, func(r rule) bool {
+		if !slices.ContainsFunc(review.Status.ResourceRules, func(r authorization.ResourceRule) bool {
 			return has(r.Verbs, verb) && has(r.APIGroups, "coordination.k8s.io") && has(r.Resources, "leases") && len(r.ResourceNames) == 0
 		}) {
-			verbs = append(verbs, verb)
+			missing = append(missing, verb)
 		}
 	}
-	return verbs, err
+	if err != nil || missing == nil {
+		return err
+	}
+	return fmt.Errorf("the user may not %s leases (coordination.k8s.io) in namespace %s: grant it by a Role there",
+		strings.Join(missing, ", "), s.place.namespace)
 }
 
-func has(granted []string, one string) bool {
-	return slices.Contains(granted, one) || slices.Contains(granted, "*")
-}
-
-// findAnchor reads the anchor, and returns whether there is one. The anchor is a Lease by the name of the prefix. It
-// is made with the first register, and its uid, which the server draws, tells this store from every other. If it is
+// findAnchor reads the anchor, and returns whether there is one. The anchor is a Lease by the name of the prefix. It is
+// made before the first register, and its uid, which the server draws, tells this store from every other. If it is
 // gone or another one, the namespace was deleted, or another cluster answers: then a register that is not found says
 // nothing. A store that has seen no anchor takes the first.
 func (s *Store) findAnchor(ctx context.Context) (found bool, err error) {
 	l, err := s.get(ctx, s.config.Prefix)
-	if errors.Is(err, store.ErrNotFound) {
-		err = nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return false, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.anchor == "" {
-		s.anchor = l.Metadata.UID
+		s.anchor = string(l.UID)
 	}
-	if l.Metadata.UID != s.anchor {
-		return false, fmt.Errorf("the Lease %s/%s has uid %q, and had %q: its registers are gone, or another cluster answers",
-			s.place.namespace, s.config.Prefix, l.Metadata.UID, s.anchor)
+	if string(l.UID) != s.anchor {
+		return false, fmt.Errorf("the Lease %s/%s has uid %q, and had %q: the registers are gone, or another cluster answers: restart to begin anew",
+			s.place.namespace, s.config.Prefix, string(l.UID), s.anchor)
 	}
 	return s.anchor != "", nil
 }
 
 // castAnchor makes the anchor unless there is one.
 func (s *Store) castAnchor(ctx context.Context) error {
-	found, err := s.findAnchor(ctx)
-	if err != nil || found {
+	if found, err := s.findAnchor(ctx); err != nil || found {
 		return err
 	}
-	var made lease
-	err = s.send(ctx, http.MethodPost, s.leases, own(), "application/json", lease{
-		APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{Name: s.config.Prefix}, Spec: spec{HolderIdentity: "snowfence: do not delete"},
-	}, &made)
-	if err != nil && !rejected(err) {
-		return err
+	anchor := &coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: new("do not delete")}}
+	anchor.Name = s.config.Prefix
+	err := s.send(ctx, http.MethodPost, s.leases, nil, anchor, anchor)
+	found, lost := s.findAnchor(ctx) // another process may have made it
+	if lost == nil && found {
+		return nil
 	}
-	if found, err := s.findAnchor(ctx); err != nil || !found { // another process may have made it
-		return errors.Join(err, errors.New("the anchor can't be made"))
-	}
-	return nil
+	return fmt.Errorf("make the Lease %s: %w", s.config.Prefix, errors.Join(err, lost))
 }

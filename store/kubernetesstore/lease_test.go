@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	coordination "k8s.io/api/coordination/v1"
+
 	"snowfence.example/snowfence/store"
 )
 
@@ -66,18 +68,18 @@ func FuzzValueIsReadAsItWasWritten(f *testing.F) {
 }
 
 func FuzzAnswerIsReadOrRefused(f *testing.F) {
-	whole, err := json.Marshal(newLease("ids", "a/b", strings.Repeat("a", 32), []byte("value"), spec{}))
+	whole, err := json.Marshal(newLease("ids", "a/b", strings.Repeat("a", 32), []byte("value"), "host/1"))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
 	f.Add(bytes.Replace(whole, []byte(`"name"`), []byte(`"resourceVersion":"7","name"`), 1))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		var l lease
+		var l coordination.Lease
 		if json.Unmarshal(content, &l) != nil {
 			return
 		}
-		if e, err := l.entry("ids"); err == nil {
+		if e, err := entry(&l, "ids"); err == nil {
 			if _, _, ok := parseVersion(e.Version); !ok || store.ValidateKey(e.Key) != nil || store.ValidateValue(e.Value) != nil {
 				t.Errorf("%s is read as %+v", content, e)
 			}

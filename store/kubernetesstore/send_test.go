@@ -14,6 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
@@ -77,14 +80,14 @@ func on(t *testing.T, answer func(*http.Request) reply) (*Store, *server) {
 const token = "0123456789abcdef0123456789abcdef"
 
 // register is a Lease as the server has it.
-func register(key, token, resource string) lease {
-	l := newLease("ids", key, token, []byte("value"), spec{})
-	l.Metadata.UID, l.Metadata.ResourceVersion = "uid of "+key, resource
+func register(key, token, resource string) *coordination.Lease {
+	l := newLease("ids", key, token, []byte("value"), "host/1")
+	l.UID, l.ResourceVersion = types.UID("uid of "+key), resource
 	return l
 }
 
-// refusal is the answer of an API server that did not do what it was asked for.
-func refusal(code int, reason, name string) reply {
+// refuse is the answer of an API server that did not do what it was asked for.
+func refuse(code int, reason, name string) reply {
 	return reply{code: code, body: map[string]any{"kind": "Status", "reason": reason, "message": "no", "details": map[string]string{"name": name}}}
 }
 
@@ -94,7 +97,7 @@ func TestAnswerFromACacheIsRefused(t *testing.T) {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	s, _ = on(t, func(*http.Request) reply {
-		a := refusal(404, notFound, "ids.key")
+		a := refuse(404, "NotFound", "ids.key")
 		a.cached = true
 		return a
 	})
@@ -115,7 +118,7 @@ func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
 			"its own token":     {func(drawn string) reply { return reply{code: 200, body: register("key", drawn, "8")} }, nil},
 			"another token":     {func(string) reply { return reply{code: 200, body: register("key", other, "7")} }, store.ErrConflict},
 			"another revision":  {func(string) reply { return reply{code: 200, body: register("key", token, "9")} }, store.ErrConflict},
-			"nothing":           {func(string) reply { return refusal(404, notFound, "ids.key") }, store.ErrConflict},
+			"nothing":           {func(string) reply { return refuse(404, "NotFound", "ids.key") }, store.ErrConflict},
 			"the same register": {func(string) reply { return reply{code: 200, body: register("key", token, "7")} }, errUnknown},
 			"damage":            {func(string) reply { return reply{code: 200, body: register("other", token, "7")} }, errUnknown},
 			"no answer":         {func(string) reply { return reply{code: 500, body: "oh"} }, errUnknown},
@@ -128,10 +131,10 @@ func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
 					if err := json.NewDecoder(r.Body).Decode(&operations); err != nil {
 						t.Error(err)
 					}
-					drawn = operations[2].Value
-					return refusal(code, "Invalid", "ids.key")
+					drawn, _ = operations[2].Value.(string)
+					return refuse(code, "Invalid", "ids.key")
 				case strings.HasSuffix(r.URL.Path, "/ids"):
-					return refusal(404, notFound, "ids")
+					return refuse(404, "NotFound", "ids")
 				}
 				return test.now(drawn)
 			})
@@ -154,8 +157,8 @@ var errUnknown = errors.New("the outcome is unknown")
 
 func TestOtherStatusLeavesTheOutcomeUnknown(t *testing.T) {
 	for _, a := range []reply{
-		refusal(400, "BadRequest", ""), refusal(401, "Unauthorized", ""), refusal(403, forbidden, ""), refusal(429, "TooManyRequests", ""),
-		refusal(500, "InternalError", ""), refusal(504, "Timeout", ""), {code: 502, body: "<html>"}, {code: 409, body: "{}"}, {code: 404, body: "<html>"},
+		refuse(400, "BadRequest", ""), refuse(401, "Unauthorized", ""), refuse(403, "Forbidden", ""), refuse(429, "TooManyRequests", ""),
+		refuse(500, "InternalError", ""), refuse(504, "Timeout", ""), {code: 502, body: "<html>"}, {code: 409, body: "{}"}, {code: 404, body: "<html>"},
 		{code: 302, body: ""}, {code: 200, body: "{}"}, {code: 200, body: register("key", token, "8")}, {code: 200, body: register("other", token, "8")},
 		{code: 200, body: strings.Repeat(" ", maxAnswer+1)}, {code: 201, body: "{"},
 	} {
@@ -169,7 +172,7 @@ func TestOtherStatusLeavesTheOutcomeUnknown(t *testing.T) {
 			if version, err := s.Swap(t.Context(), "key", prev, nil); err == nil || errors.Is(err, store.ErrConflict) {
 				t.Errorf("%d %.80v after %q: %q, %v", a.code, a.body, prev, version, err)
 			}
-			s.pause = pause{}
+			s.paused = time.Time{}
 		}
 		if n := count(played.requests, "PATCH"); n != 1 {
 			t.Errorf("%d: sent %d times", a.code, n)
@@ -192,7 +195,7 @@ func TestBusyServerIsLeftAloneForAsLongAsItAsks(t *testing.T) {
 			busy := true
 			s, played := on(t, func(*http.Request) reply {
 				if busy {
-					a := refusal(code, "TooManyRequests", "")
+					a := refuse(code, "TooManyRequests", "")
 					a.header = map[string]string{"Retry-After": fmt.Sprint(asked.Seconds())}
 					busy = false
 					return a
@@ -224,12 +227,12 @@ func TestBusyServerIsLeftAloneForAsLongAsItAsks(t *testing.T) {
 func TestReadIsSentAgainToABusyServerAndNotForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, played := on(t, func(*http.Request) reply {
-			a := refusal(429, "TooManyRequests", "")
+			a := refuse(429, "TooManyRequests", "")
 			a.header = map[string]string{"Retry-After": "4000"}
 			return a
 		})
 		begun := time.Now()
-		if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "TooManyRequests") {
+		if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), ": no") {
 			t.Errorf("get: %v", err)
 		}
 		if took := time.Since(begun); len(played.requests) != reads || took > 2*reads*maxPause {
@@ -252,11 +255,11 @@ func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 			_, _ = fmt.Sscan(query.Get("continue"), &at)
 			if at == 3 && !forgot {
 				forgot = true
-				a := refusal(410, "Expired", "")
+				a := refuse(410, "Expired", "")
 				a.body.(map[string]any)["metadata"] = map[string]string{"continue": token}
 				return a
 			}
-			items, next := []lease{}, ""
+			items, next := []*coordination.Lease{}, ""
 			for _, key := range keys[at:min(at+3, len(keys))] {
 				items = append(items, register(key, strings.Repeat("a", 32), "7"))
 			}
@@ -273,31 +276,31 @@ func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 }
 
 func TestListEndsIfNoRevisionLasts(t *testing.T) {
-	s, played := on(t, func(*http.Request) reply { return refusal(410, "Expired", "") })
+	s, played := on(t, func(*http.Request) reply { return refuse(410, "Expired", "") })
 	if err := servertest.Listed(t.Context(), s, "", nil); err == nil || len(played.requests) != 2 {
 		t.Errorf("%v after %d requests", err, len(played.requests))
 	}
 }
 
 func TestStoreThatIsGoneIsNotTakenForEmpty(t *testing.T) {
-	anchor := refusal(404, notFound, "ids")
+	anchor := refuse(404, "NotFound", "ids")
 	s, played := on(t, func(r *http.Request) reply {
 		if strings.HasSuffix(r.URL.Path, "/ids") {
 			return anchor
 		}
-		return refusal(404, notFound, "ids.key")
+		return refuse(404, "NotFound", "ids.key")
 	})
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("get from an empty store: %v", err)
 	}
 	seen := register("", token, "1")
-	seen.Metadata.Name = "ids"
+	seen.Name = "ids"
 	anchor = reply{code: 200, body: seen}
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("get from a store with an anchor: %v", err)
 	}
-	seen.Metadata.UID = "another"
-	for name, a := range map[string]reply{"none": refusal(404, notFound, "ids"), "another": {code: 200, body: seen}} {
+	seen.UID = "another"
+	for name, a := range map[string]reply{"none": refuse(404, "NotFound", "ids"), "another": {code: 200, body: seen}} {
 		anchor = a
 		if _, err := s.Get(t.Context(), "key"); err == nil || errors.Is(err, store.ErrNotFound) {
 			t.Errorf("get, and the anchor is %s: %v", name, err)

@@ -14,20 +14,17 @@ import (
 	"sync"
 	"time"
 
+	coordination "k8s.io/api/coordination/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
 const (
-	// openLimit bounds Open when its context does not.
-	openLimit = 10 * time.Second
-
-	// page is how many registers List asks for at a time.
-	page = 500
-
-	notFound  = "NotFound"
-	forbidden = "Forbidden"
+	openLimit = 10 * time.Second // bounds Open when its context does not
+	page      = 500              // how many registers List asks for at a time
 )
 
 // Store is a client of one namespace of one cluster. It is safe for concurrent use. It connects again by itself.
@@ -38,11 +35,11 @@ type Store struct {
 	writer string // the HOLDER that kubectl shows
 	sender http.RoundTripper
 	unused func() // closes idle connections
-	pause  pause
 	life   *storeclient.Life
 
-	mu     sync.Mutex
-	anchor string // the uid of the anchor; empty until one was seen
+	mu     sync.Mutex // guards what follows
+	anchor string     // the uid of the anchor; empty until one was seen
+	paused time.Time  // until when the server wants no request
 }
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
@@ -54,13 +51,26 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 // An error is returned that names the field or the file if the config is wrong, or that says why the server could not
 // be used. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
-	c, err := c.withDefaults()
+	s, err := c.client()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	s := &Store{config: c, life: storeclient.Begin()}
+	if err := s.judge(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
+	}
+	return s, nil
+}
+
+// client returns a store that has asked nothing yet.
+func (c Config) client() (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // it is for people
+	s := &Store{config: c, life: storeclient.Begin(), writer: cmp.Or(host, "unknown") + "/" + strconv.Itoa(os.Getpid())}
 	if s.place, err = c.locate(); err == nil {
 		s.sender, s.unused, err = s.place.connect()
 	}
@@ -68,59 +78,50 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("kubernetesstore: %w", err)
 	}
 	s.leases = "/apis/coordination.k8s.io/v1/namespaces/" + s.place.namespace + "/leases"
-	host, _ := os.Hostname() // it is for people
-	s.writer = cmp.Or(host, "unknown") + "/" + strconv.Itoa(os.Getpid())
-	if err := s.judge(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
-	}
 	return s, nil
 }
 
-// Get implements [store.Store]. It asks for no resourceVersion: then the API server reads from etcd, by a quorum, and
-// not from its cache. A register that is not found is believed only of the cluster that was opened.
+// Get implements [store.Store]. It asks for no resourceVersion: then the API server reads from etcd, by a quorum. That
+// a register is not found is believed only of the store that was opened; see findAnchor.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
 	found, err := s.get(ctx, leaseName(s.config.Prefix, key))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		if _, err := s.findAnchor(ctx); err != nil {
-			return store.Entry{}, fmt.Errorf("kubernetesstore: get: %w", err)
+	if absent := errors.Is(err, store.ErrNotFound); absent || err != nil {
+		if absent {
+			_, err = s.findAnchor(ctx)
 		}
-		return store.Entry{}, store.ErrNotFound
-	case err != nil:
+		if absent && err == nil {
+			return store.Entry{}, store.ErrNotFound
+		}
 		return store.Entry{}, fmt.Errorf("kubernetesstore: get: %w", err)
 	}
-	e, err := found.entry(s.config.Prefix)
-	if err == nil && e.Key != key { // two keys of one hash
-		err = fmt.Errorf("kubernetesstore: Lease %.253q of key %q: %w", found.Metadata.Name, e.Key, store.ErrDamaged)
+	e, err := entry(found, s.config.Prefix)
+	if err == nil && e.Key != key {
+		err = fmt.Errorf("kubernetesstore: Lease %s has key %q: %w", found.Name, e.Key, store.ErrDamaged)
 	}
 	return e, err
 }
 
 // get reads a Lease, or returns [store.ErrNotFound] if the server says that there is none of that name.
-func (s *Store) get(ctx context.Context, name string) (l lease, err error) {
-	err = s.read(ctx, s.leases+"/"+name, nil, &l)
-	var status *statusError
-	switch {
-	case errors.As(err, &status) && status.Code == http.StatusNotFound && status.Reason == notFound && status.Details.Name == name:
+func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, error) {
+	l := &coordination.Lease{}
+	err := s.read(ctx, s.leases+"/"+name, nil, l)
+	if no := refusal(err); no.Reason == meta.StatusReasonNotFound && no.Details != nil && no.Details.Name == name {
 		return l, store.ErrNotFound
-	case err == nil && l.Metadata.Name != name:
-		return l, errors.New("the server has answered with another object")
 	}
 	return l, err
 }
 
 // Swap implements [store.Store]. A register is created by POST of its one name, and changed by a JSON patch that tests
-// both parts of its version. Either is one transaction of etcd, which compares the revision that the API server judged.
-// So a test may be judged by a cached Lease, but nothing is written over a newer one.
+// both parts of its version. The API server may judge a patch by a Lease from its cache. But its transaction with etcd
+// compares the revision of that Lease, so nothing newer is written over.
 //
-// The request is sent once. Something between may deliver it again all the same. The copy finds that the version has
-// changed, and is rejected: after a rejection the register decides whose version it has. After a rollback a late copy
-// can take effect. It then has this token again, and the resource version that the server gives it at that time. Only a
-// server whose count of revisions went back to the very same number would make it the same version, and the value of
-// one version is always the same. TCP delivers no copy, and RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
+// The request is sent once. If a proxy delivers a copy, the copy meets another version and is rejected, and a rejection
+// is not believed without a look at the register. After a rollback a late copy can take effect, under the same token and
+// the resource version that the server gives it then. That makes the same version only where the server has counted
+// back to the very number. RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
 		return "", err
@@ -130,60 +131,46 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		return "", store.ErrConflict // no register ever had it
 	}
 	drawn, err := storeclient.DrawToken(s.config.Rand)
-	if err != nil {
-		return "", fmt.Errorf("kubernetesstore: %w", err)
+	if err == nil && prev == "" {
+		err = s.castAnchor(ctx)
 	}
-	next, now := drawn.String(), spec{s.writer, microTime(storeclient.Now())}
-	var after lease
+	if err != nil {
+		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
+	}
+	next, after := newLease(s.config.Prefix, key, drawn.String(), value, s.writer), &coordination.Lease{}
 	if prev == "" {
-		if err := s.castAnchor(ctx); err != nil {
-			return "", fmt.Errorf("kubernetesstore: swap: %w", err)
-		}
-		err = s.send(ctx, http.MethodPost, s.leases, own(), "application/json", newLease(s.config.Prefix, key, next, value, now), &after)
+		err = s.send(ctx, http.MethodPost, s.leases, nil, next, after)
 	} else {
-		name := leaseName(s.config.Prefix, key)
-		err = s.send(ctx, http.MethodPatch, s.leases+"/"+name, own(), "application/json-patch+json", patch(token, resource, next, value, now), &after)
+		err = s.send(ctx, http.MethodPatch, s.leases+"/"+next.Name, nil, patch(token, resource, next), after)
 	}
 	if rejected(err) {
-		return s.look(ctx, key, prev, next, err)
+		return s.look(ctx, key, prev, drawn.String(), err)
 	}
-	if err == nil {
-		var e store.Entry
-		if e, err = after.entry(s.config.Prefix); err == nil && (e.Key != key || !strings.HasPrefix(string(e.Version), next)) {
-			err = errors.New("the server has answered with another register")
-		}
-		if err == nil {
-			return e.Version, nil
-		}
+	if err != nil {
+		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
 	}
-	return "", fmt.Errorf("kubernetesstore: swap: %w", err)
+	e, err := entry(after, s.config.Prefix)
+	if err != nil || e.Key != key || !strings.HasPrefix(string(e.Version), drawn.String()) {
+		return "", errors.Join(errors.New("kubernetesstore: swap: the server has answered with another register"), err)
+	}
+	return e.Version, nil
 }
-
-// own is the query of a write: who manages the fields.
-func own() url.Values { return url.Values{"fieldManager": {"snowfence"}} }
 
 // rejected reports whether the API server says that it wrote nothing: the name is taken (409), a test failed or the
-// Lease would be invalid (422), or there is no such Lease (404). It says the same for several reasons. All other
-// errors leave the outcome unknown, also those of a server that was too busy (429): they are for the caller to settle.
+// Lease would be invalid (422), or there is no such Lease (404). All other errors leave the outcome unknown, also that
+// of a server that was too busy (429): they are for the caller to settle.
 func rejected(err error) bool {
-	var status *statusError
-	if !errors.As(err, &status) || status.Reason == "" {
-		return false
-	}
-	return status.Code == http.StatusConflict || status.Code == http.StatusUnprocessableEntity || status.Code == http.StatusNotFound
+	e := refusal(err)
+	return e.Reason != "" && (e.Code == http.StatusConflict || e.Code == http.StatusUnprocessableEntity || e.Code == http.StatusNotFound)
 }
 
-// look reads the register after a swap was rejected, and says what became of the swap. The register's own token means
-// that a copy of the request was there before: the API server's client of etcd can send a transaction again. The
-// version from before means that the reason was another one. Any other version can't come from before, and the swap
-// never fits again.
+// look reads the register after a swap was rejected, and says what became of the swap. Its own token means that a copy
+// came first: the API server's client of etcd can send a transaction again. The version from before means that the
+// rejection has another reason. Under any other version this swap never takes effect.
 func (s *Store) look(ctx context.Context, key string, prev store.Version, next string, rejection error) (store.Version, error) {
 	e, err := s.Get(ctx, key)
-	if errors.Is(err, store.ErrNotFound) {
-		err = nil
-	}
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return "", fmt.Errorf("%w, after a swap that was rejected: %w", err, rejection)
 	case strings.HasPrefix(string(e.Version), next):
 		return e.Version, nil
@@ -197,41 +184,35 @@ func (s *Store) look(ctx context.Context, key string, prev store.Version, next s
 // the server has forgotten that one, the list goes on with a later one, behind the last name.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
-		last, moved := "", true // moved says that a page came since the last that was forgotten
-		for next := ""; ; {
-			var leases struct {
-				Metadata struct {
-					Continue string `json:"continue"`
-				} `json:"metadata"`
-				Items []lease `json:"items"`
-			}
-			query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {strconv.Itoa(page)}}
-			if next != "" {
-				query.Set("continue", next)
-			}
+		query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {strconv.Itoa(page)}}
+		for last, forgotten := "", false; ; {
+			var leases coordination.LeaseList
 			err := s.read(ctx, s.leases, query, &leases)
-			var status *statusError
-			if errors.As(err, &status) && status.Code == http.StatusGone && moved {
-				next, moved = status.Metadata.Continue, false
+			if gone := refusal(err); gone.Code == http.StatusGone && !forgotten {
+				query.Set("continue", gone.Continue) // empty means from the beginning
+				forgotten = true
 				continue
 			}
 			if err != nil {
 				return fmt.Errorf("kubernetesstore: list: %w", err)
 			}
-			for _, l := range leases.Items {
-				key := l.Metadata.Annotations[keyAnnotation]
-				if l.Metadata.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
+			for i := range leases.Items {
+				l := &leases.Items[i]
+				key := l.Annotations[keyAnnotation]
+				if l.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
 					continue
 				}
-				e, err := l.entry(s.config.Prefix)
+				e, err := entry(l, s.config.Prefix)
 				if err != nil || !yield(e) {
 					return err
 				}
-				last = l.Metadata.Name
+				last = l.Name
 			}
-			if next, moved = leases.Metadata.Continue, true; next == "" {
+			if leases.Continue == "" {
 				return nil
 			}
+			query.Set("continue", leases.Continue)
+			forgotten = false
 		}
 	})
 }
@@ -242,18 +223,13 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 }
 
 // Close implements [store.Store].
-func (s *Store) Close() error {
-	return s.life.End(func() error { s.unused(); return nil })
-}
+func (s *Store) Close() error { return s.life.End(func() error { s.unused(); return nil }) }
 
 // Name implements [store.Named].
 func (s *Store) Name() string {
-	base := s.place.base
-	return storeurl.Name("kubernetes", []string{base.Host}, strings.Trim(base.Path, "/")+"/"+s.place.namespace, "prefix", s.config.Prefix)
+	path := strings.Trim(s.place.base.Path, "/") + "/" + s.place.namespace
+	return storeurl.Name("kubernetes", []string{s.place.base.Host}, path, "prefix", s.config.Prefix)
 }
 
-// String returns the store's config, which has no secret.
+// String returns the config, which has no secret.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
-
-// GoString is String, so that %#v shows no more.
-func (s *Store) GoString() string { return s.String() }
