@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	maxAnswer = 8 << 20 // bytes of an answer: a page of the longest registers has some 5 MiB
+	maxAnswer = 16 << 20 // bytes of an answer: a page of the longest values has some 15 MiB
 	maxPause  = 10 * time.Second
 	reads     = 5          // how often a read is sent at the most
 	auditID   = "Audit-Id" // the header that says which request an answer is to

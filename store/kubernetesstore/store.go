@@ -38,7 +38,7 @@ type Store struct {
 	life   *storeclient.Life
 
 	mu     sync.Mutex // guards what follows
-	anchor string     // the uid of the anchor; empty until one was seen
+	anchor string     // the id of the store; empty until one was seen
 	paused time.Time  // until when the server wants no request
 }
 
@@ -47,9 +47,9 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
-// Open reads from the namespace that a config means, and judges the server and the rights there; it writes nothing.
-// An error is returned that names the field or the file if the config is wrong, or that says why the server could not
-// be used. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
+// Open reads from the namespace that a config means; it writes nothing. An error is returned that names the field or the
+// file if the config is wrong, or that says why the server could not be used: it has no Leases, or the user lacks a
+// right. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := c.client()
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	if err := s.judge(ctx); err != nil {
+	if _, err := s.findAnchor(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
 	}
 	return s, nil
@@ -82,7 +82,7 @@ func (c Config) client() (*Store, error) {
 }
 
 // Get implements [store.Store]. It asks for no resourceVersion: then the API server reads from etcd, by a quorum. That
-// a register is not found is believed only of the store that was opened; see findAnchor.
+// a register is not found is believed only of the store that was opened; see anchor.go.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
@@ -97,7 +97,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 		}
 		return store.Entry{}, fmt.Errorf("kubernetesstore: get: %w", err)
 	}
-	e, err := entry(found, s.config.Prefix)
+	e, err := s.entry(found)
 	if err == nil && e.Key != key {
 		err = fmt.Errorf("kubernetesstore: Lease %s has key %q: %w", found.Name, e.Key, store.ErrDamaged)
 	}
@@ -130,14 +130,14 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if prev != "" && !known {
 		return "", store.ErrConflict // no register ever had it
 	}
-	drawn, err := storeclient.DrawToken(s.config.Rand)
-	if err == nil && prev == "" {
-		err = s.castAnchor(ctx)
+	id, drawn, err := "", storeclient.Token{}, error(nil)
+	if drawn, err = storeclient.DrawToken(s.config.Rand); err == nil && prev == "" {
+		id, err = s.castAnchor(ctx, drawn)
 	}
 	if err != nil {
 		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
 	}
-	next, after := newLease(s.config.Prefix, key, drawn.String(), value, s.writer), &coordination.Lease{}
+	next, after := newLease(s.config.Prefix, id, key, drawn.String(), value, s.writer), &coordination.Lease{}
 	if prev == "" {
 		err = s.send(ctx, http.MethodPost, s.leases, nil, next, after)
 	} else {
@@ -149,7 +149,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if err != nil {
 		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
 	}
-	e, err := entry(after, s.config.Prefix)
+	e, err := s.entry(after)
 	if err != nil || e.Key != key || !strings.HasPrefix(string(e.Version), drawn.String()) {
 		return "", errors.Join(errors.New("kubernetesstore: swap: the server has answered with another register"), err)
 	}
@@ -202,7 +202,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 				if l.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
 					continue
 				}
-				e, err := entry(l, s.config.Prefix)
+				e, err := s.entry(l)
 				if err != nil || !yield(e) {
 					return err
 				}
