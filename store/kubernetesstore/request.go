@@ -91,8 +91,12 @@ func (s *Store) exchange(ctx context.Context, method, path string, query url.Val
 	if request.Header.Set("Content-Type", "application/json"); method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/json-patch+json")
 	}
-	if err := s.place.authorize(request); err != nil {
-		return err
+	if s.place.tokenFile != "" {
+		token, err := readText(s.place.tokenFile)
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := s.sender.RoundTrip(request)
 	if err != nil {
