@@ -41,7 +41,13 @@ func (s *Store) entry(l *coordination.Lease) (store.Entry, error) {
 
 // findAnchor reads the anchor, and returns the store's id, which is empty before the first register.
 func (s *Store) findAnchor(ctx context.Context) (id string, err error) {
+	s.mu.Lock()
+	empty := s.anchor == "" // another call may make the anchor meanwhile
+	s.mu.Unlock()
 	l, err := s.get(ctx, s.config.Prefix)
+	if errors.Is(err, store.ErrNotFound) && empty {
+		return "", nil
+	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return "", err
 	}

@@ -273,3 +273,22 @@ func TestRegistersOutliveTheAPIServerAndItsEtcd(t *testing.T) {
 	k.Etcd.Resume()
 	servertest.Persist(t, s, "key", version, "at last")
 }
+
+// TestManyCreateTheFirstRegistersAtOnce is about the anchor, which one of them makes.
+func TestManyCreateTheFirstRegistersAtOnce(t *testing.T) {
+	k := shared()
+	stores := []*kubernetesstore.Store{open(t, k, "first"), open(t, k, "first")}
+	var creating sync.WaitGroup
+	for i := range 40 {
+		creating.Go(func() {
+			s := stores[i%len(stores)]
+			if _, err := s.Get(t.Context(), fmt.Sprint(i)); !errors.Is(err, store.ErrNotFound) {
+				t.Errorf("get: %v", err)
+			}
+			if _, err := s.Swap(t.Context(), fmt.Sprint(i), "", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	creating.Wait()
+}
