@@ -120,7 +120,6 @@ func urls() servertest.URLs {
 			"kubernetes://":                                 kubernetesstore.Config{},
 			"kubernetes:///ids?prefix=a&loss=2s":            kubernetesstore.Config{Namespace: "ids", Prefix: "a", Loss: 2 * time.Second},
 			"kubernetes:///?kubeconfig=/no/file&context=us": kubernetesstore.Config{Kubeconfig: "/no/file", Context: "us"},
-			"kubernetes:///ids/?service-account=/no/folder": kubernetesstore.Config{Namespace: "ids", ServiceAccount: "/no/folder"},
 		},
 		Bad: map[string]string{
 			"kube:///ids":                  "must begin with kubernetes://",
@@ -130,10 +129,9 @@ func urls() servertest.URLs {
 			"kubernetes:///a/b":            `namespace "a/b": must have`,
 			"kubernetes:///ids?prefix=a.b": `prefix "a.b": must have`,
 			"kubernetes:///ids?prefix=" + fmt.Sprint(1<<62) + strings.Repeat("0", 50): "must have 1 to 63",
-			"kubernetes:///ids?loss=0s":                      "loss=",
-			"kubernetes:///ids?los=1s":                       `"los": is not a key of kubernetes://`,
-			"kubernetes:///ids?durable=true":                 `"durable": is not a key`,
-			"kubernetes:///ids?service-account=/a&context=b": "must not be given with",
+			"kubernetes:///ids?loss=0s":      "loss=",
+			"kubernetes:///ids?los=1s":       `"los": is not a key of kubernetes://`,
+			"kubernetes:///ids?durable=true": `"durable": is not a key`,
 		},
 		Files: map[string]string{"kubeconfig=/no/such/file": "kubeconfig: "},
 	}
