@@ -45,10 +45,10 @@ func (s *Store) findAnchor(ctx context.Context) (id string, err error) {
 	empty := s.anchor == "" // another call may make the anchor meanwhile
 	s.mu.Unlock()
 	l, err := s.get(ctx, s.config.Prefix)
-	if errors.Is(err, store.ErrNotFound) && empty {
+	switch absent := errors.Is(err, store.ErrNotFound); {
+	case absent && empty:
 		return "", nil
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	case err != nil && !absent:
 		return "", err
 	}
 	id = l.Annotations[storeAnnotation]

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -48,12 +47,11 @@ func (c Config) locate() (at place, err error) {
 	if at.namespace = cmp.Or(c.Namespace, at.namespace); !label.MatchString(at.namespace) {
 		return at, fmt.Errorf("namespace %.80q: is none: name it in the URL", at.namespace)
 	}
-	if at.tokenFile, at.config.BearerTokenFile = at.config.BearerTokenFile, ""; at.tokenFile != "" {
-		_, err = storeurl.Password("", at.tokenFile)
+	at.tokenFile, at.config.BearerTokenFile = at.config.BearerTokenFile, ""
+	if _, err := storeurl.Password("", at.tokenFile); err != nil {
+		return at, err
 	}
-	if err == nil {
-		at.base, _, err = rest.DefaultServerUrlFor(at.config)
-	}
+	at.base, _, err = rest.DefaultServerUrlFor(at.config)
 	return at, err
 }
 
@@ -71,9 +69,8 @@ func (at place) connect() (http.RoundTripper, func(), error) {
 		return nil, nil, err
 	}
 	connections := &http.Transport{
-		TLSClientConfig: tls, Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{KeepAlive: 10 * time.Second}).DialContext,
-		MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		Protocols: new(http.Protocols),
+		TLSClientConfig: tls, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, Protocols: new(http.Protocols),
 	}
 	connections.Protocols.SetHTTP1(true)
 	if at.config.Proxy != nil {

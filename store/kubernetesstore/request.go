@@ -89,11 +89,9 @@ func (s *Store) exchange(ctx context.Context, method, path string, body, answer 
 		kind = "application/json-patch+json"
 	}
 	request.Header = http.Header{auditID: {id.String()}, "Cache-Control": {"no-cache"}, "Content-Type": {kind}, "User-Agent": {"snowfence"}}
-	if s.place.tokenFile != "" {
-		token, err := storeurl.Password("", s.place.tokenFile)
-		if err != nil {
-			return err
-		}
+	if token, err := storeurl.Password("", s.place.tokenFile); err != nil {
+		return err
+	} else if token != "" {
 		request.Header.Set("Authorization", "Bearer "+string(token))
 	}
 	response, err := s.sender.RoundTrip(request)
