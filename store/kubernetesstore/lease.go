@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	prefixLabel     = "snowfence.example/prefix"
-	keyAnnotation   = "snowfence.example/key"
-	tokenAnnotation = "snowfence.example/token"
-	valueAnnotation = "snowfence.example/value"
-	storeAnnotation = "snowfence.example/store" // the anchor's
+	prefixLabel       = "snowfence.example/prefix"
+	keyAnnotation     = "snowfence.example/key"
+	versionAnnotation = "snowfence.example/version"
+	valueAnnotation   = "snowfence.example/value"
+	storeAnnotation   = "snowfence.example/store" // the anchor's
 
 	hashed  = "x-" // begins what stands for a key that can't be a part of a name
 	maxName = 253
@@ -45,7 +45,7 @@ func valueText(value []byte) string { return strconv.QuoteToASCII(string(value))
 // entry reads a register. What this package would not have written is damaged, and so is a Lease that vanishes by
 // itself or with its owner.
 func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
-	key, token := l.Annotations[keyAnnotation], l.Annotations[tokenAnnotation]
+	key, token := l.Annotations[keyAnnotation], l.Annotations[versionAnnotation]
 	text, err := strconv.Unquote(l.Annotations[valueAnnotation])
 	value := []byte(text)
 	sound := err == nil && valueText(value) == l.Annotations[valueAnnotation] && store.ValidateValue(value) == nil
@@ -61,7 +61,7 @@ func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
 func newLease(prefix, id, key, token string, value []byte, writer string) *coordination.Lease {
 	l := &coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: &writer, RenewTime: &meta.MicroTime{Time: storeclient.Now()}}}
 	l.Name, l.Labels = leaseName(prefix, key), map[string]string{prefixLabel: prefix}
-	l.Annotations = map[string]string{storeAnnotation: id, keyAnnotation: key, tokenAnnotation: token, valueAnnotation: valueText(value)}
+	l.Annotations = map[string]string{storeAnnotation: id, keyAnnotation: key, versionAnnotation: token, valueAnnotation: valueText(value)}
 	return l
 }
 
@@ -73,8 +73,8 @@ func patch(token, resource string, next *coordination.Lease) []map[string]any {
 	}
 	return []map[string]any{
 		operation("test", "/metadata/resourceVersion", resource),
-		operation("test", annotations+"token", token),
-		operation("replace", annotations+"token", next.Annotations[tokenAnnotation]),
+		operation("test", annotations+"version", token),
+		operation("replace", annotations+"version", next.Annotations[versionAnnotation]),
 		operation("replace", annotations+"value", next.Annotations[valueAnnotation]),
 		operation("add", "/spec/holderIdentity", next.Spec.HolderIdentity),
 		operation("add", "/spec/renewTime", next.Spec.RenewTime),

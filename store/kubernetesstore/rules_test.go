@@ -95,15 +95,15 @@ func damage(servers map[*testkit.Server]*testkit.Kubernetes) map[string]func(*te
 		return map[string]any{"annotations": map[string]any{"snowfence.example/" + name: text}}
 	}
 	for name, metadata := range map[string]map[string]any{
-		"no key":         annotation("key", nil),
-		"other key":      annotation("key", "other"),
-		"no token":       annotation("token", nil),
-		"capital token":  annotation("token", strings.Repeat("A", 32)),
-		"no value":       annotation("value", nil),
-		"value too long": annotation("value", `"`+strings.Repeat("v", store.MaxValue+1)+`"`),
-		"value unquoted": annotation("value", "value"),
-		"other quotes":   annotation("value", "`value`"),
-		"with an owner":  {"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}}},
+		"no key":          annotation("key", nil),
+		"other key":       annotation("key", "other"),
+		"no version":      annotation("version", nil),
+		"capital version": annotation("version", strings.Repeat("A", 32)),
+		"no value":        annotation("value", nil),
+		"value too long":  annotation("value", `"`+strings.Repeat("v", store.MaxValue+1)+`"`),
+		"value unquoted":  annotation("value", "value"),
+		"other quotes":    annotation("value", "`value`"),
+		"with an owner":   {"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}}},
 	} {
 		all[name] = func(t *testing.T, server *testkit.Server, prefix, key string) {
 			k := servers[server]
