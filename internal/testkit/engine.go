@@ -41,6 +41,11 @@ func StartEngine(t testing.TB, name string) Engine {
 		return Engine{Name: name, Server: Postgres(t), url: func(address string) string { return sqlURL("postgres", address) + "?durable=true" }}
 	case "mysql":
 		return Engine{Name: name, Server: MariaDB(t), url: func(address string) string { return sqlURL("mysql", address) + "?durable=true" }}
+	case "kubernetes":
+		k := StartKubernetes(t)
+		return Engine{Name: name, Server: k.Server, url: func(address string) string {
+			return "kubernetes:///" + KubernetesNamespace + "?kubeconfig=" + k.Kubeconfig(t, "http://"+address, "")
+		}}
 	case "nats":
 		return Engine{Name: name, Server: NATS(t), Lossy: true, url: func(address string) string { return "nats://" + address }}
 	default:
@@ -50,7 +55,7 @@ func StartEngine(t testing.TB, name string) Engine {
 }
 
 // External returns the address of a server that the environment names for an engine, and
-// whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS and _NATS as host:port,
+// whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS, _NATS and _KUBERNETES as host:port,
 // _POSTGRES and _MYSQL as a store's URL. The conformance suite then runs on that one, and
 // leaves out what needs control over its server.
 func External(engine string) (address string, ok bool) {
