@@ -35,7 +35,10 @@ TEST = $(GO) test -vet=off -ldflags=-w
 FUZZTIME = 20s
 
 # The modules of the engines.
-ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore
+ENGINES = store/etcdstore store/zkstore store/redisstore store/natsstore store/kubernetesstore
+
+# The API server of Kubernetes.
+KUBERNETES = .bin/kube-apiserver-1.37.2
 
 # Current servers, beside those of Debian.
 CURRENT = .bin/etcd-3.7.3 .bin/nats-server-2.15.2
@@ -82,7 +85,7 @@ reproducible: ## build the last commit twice, in two folders and with two caches
 # hold at random, so that allocations can't be counted. Tests on real servers run once: those of the
 # engines under the detector, the others without it, because they watch other processes.
 RACED = . ./client ./counter/... ./fence ./internal/disk/... ./internal/journal ./internal/lease/... ./internal/storeclient ./store/... \
-	$(ENGINES:%=./%/...) $$($(GO) list ./daemon ./daemon/builtin ./daemon/config ./daemon/internal/... | grep -v -e /sqltest$$ -e /lineartest$$)
+	$(patsubst %,./%/...,$(filter-out store/kubernetesstore,$(ENGINES))) $$($(GO) list ./daemon ./daemon/builtin ./daemon/config ./daemon/internal/... | grep -v -e /sqltest$$ -e /lineartest$$)
 
 .PHONY: test
 test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; under 4 minutes
@@ -98,6 +101,19 @@ test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race 
 	@$(TEST) -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 	@$(MAKE) examples
+
+.PHONY: test-kubernetes
+test-kubernetes: $(KUBERNETES) ## the engine on a real kube-apiserver, under the race detector; some minutes, and the first time some more to build it
+	@tools/need.sh gcc=gcc,libc6-dev etcd=etcd-server
+	@$(TEST) $(TAGS) -timeout 30m -race ./store/kubernetesstore/...
+
+$(KUBERNETES): tools/kubeapiserver/go.mod tools/kubeapiserver/go.sum
+	@echo "building kube-apiserver, once; takes some minutes"
+	@mkdir -p .bin
+	@cd tools/kubeapiserver && GOWORK=off CGO_ENABLED=0 $(GO) build -trimpath -o ../../$@ \
+		-ldflags='-s -w -X k8s.io/component-base/version.gitVersion=v1.37.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37' \
+		k8s.io/kubernetes/cmd/kube-apiserver
+	@touch $@
 
 .PHONY: current
 current: $(CURRENT) ## the rules of engines on current servers: etcd 3.7 and NATS 2.15

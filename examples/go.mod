@@ -67,6 +67,7 @@ require (
 	snowfence.example/snowfence/api/snowfencev1 v0.0.0 // indirect
 	snowfence.example/snowfence/cmd/snowfence v0.0.0-00010101000000-000000000000 // indirect
 	snowfence.example/snowfence/store/etcdstore v0.0.0 // indirect
+	snowfence.example/snowfence/store/kubernetesstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/natsstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/redisstore v0.0.0 // indirect
 	snowfence.example/snowfence/store/zkstore v0.0.0 // indirect
@@ -78,6 +79,7 @@ replace (
 	snowfence.example/snowfence/cmd/snowfence => ../cmd/snowfence
 	snowfence.example/snowfence/daemon => ../daemon
 	snowfence.example/snowfence/store/etcdstore => ../store/etcdstore
+	snowfence.example/snowfence/store/kubernetesstore => ../store/kubernetesstore
 	snowfence.example/snowfence/store/natsstore => ../store/natsstore
 	snowfence.example/snowfence/store/redisstore => ../store/redisstore
 	snowfence.example/snowfence/store/zkstore => ../store/zkstore

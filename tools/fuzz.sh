@@ -21,7 +21,7 @@ fuzz() {
 	return 1
 }
 
-for module in . daemon cmd/snowfence store/etcdstore store/zkstore store/redisstore store/natsstore; do
+for module in . daemon cmd/snowfence store/etcdstore store/zkstore store/redisstore store/natsstore store/kubernetesstore; do
 	(
 		cd "$module"
 		for package in $(go list ./...); do

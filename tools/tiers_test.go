@@ -72,6 +72,7 @@ counter/rediscount . counter internal/stored
 counter/tinyid . counter internal/sqlsession internal/stored
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
 store/filestore ! . internal/disk internal/storeclient internal/storeurl store
+store/kubernetesstore ! internal/storeclient internal/storeurl store | k8s.io/client-go
 store/memstore . internal/storeclient internal/storeurl store
 store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
 store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9
@@ -83,7 +84,7 @@ daemon/internal/session !
 daemon/kind . store
 daemon/internal/front ! . daemon/kind
 daemon/engine .
-daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
+daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/kubernetesstore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5
 daemon/config ! . daemon/engine fence internal/stored internal/storeurl internal/text | go.yaml.in/yaml/v3
 daemon/internal/lending . daemon/kind internal/lend internal/stored
 daemon/builtin ! . counter counter/flickr counter/leafalloc counter/rediscount counter/series counter/tinyid daemon/config daemon/engine daemon/internal/lending daemon/kind daemon/openstore fence internal/decode internal/lease internal/lend internal/stored opaque store | github.com/gofrs/uuid/v5 github.com/oklog/ulid/v2 github.com/speps/go-hashids/v2 github.com/sqids/sqids-go go.mongodb.org/mongo-driver/v2

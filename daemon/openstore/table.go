@@ -8,6 +8,7 @@ import (
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/etcdstore"
 	"snowfence.example/snowfence/store/filestore"
+	"snowfence.example/snowfence/store/kubernetesstore"
 	"snowfence.example/snowfence/store/memstore"
 	"snowfence.example/snowfence/store/natsstore"
 	"snowfence.example/snowfence/store/redisstore"
@@ -52,6 +53,8 @@ func parserOf(name string) func(storeURL string) (parsed, error) {
 			c.Existing = existing
 			return natsstore.Open(ctx, c)
 		}, natsstore.BucketJSON)
+	case "kubernetes":
+		return parser(kubernetesstore.ParseURL, makesNothing(kubernetesstore.Open), nil)
 	}
 	return parser(sqlstore.ParseURL, openSQL, ddl)
 }

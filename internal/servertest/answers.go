@@ -61,13 +61,13 @@ func FuzzURLs[C Config](f *testing.F, parse func(string) (C, error), seeds ...st
 			}
 			return
 		}
-		loss, durable := fields.FieldByName("Loss").Int(), fields.FieldByName("Durable")
-		if fields.FieldByName("Endpoints").Len() == 0 || loss < 0 || loss > 0 && durable.IsValid() && durable.Bool() {
+		loss, durable, endpoints := fields.FieldByName("Loss").Int(), fields.FieldByName("Durable"), fields.FieldByName("Endpoints")
+		if endpoints.IsValid() && endpoints.Len() == 0 || loss < 0 || loss > 0 && durable.IsValid() && durable.Bool() {
 			t.Errorf("%q: is taken for %v", url, c)
 		}
 		// A long password does not stand in another field by chance, unless the URL has it twice.
-		password := fields.FieldByName("Password").String()
-		if len(password) > 8 && strings.Count(url, password) == 1 && strings.Contains(show(c), password) {
+		field := fields.FieldByName("Password")
+		if password := field.String(); field.IsValid() && len(password) > 8 && strings.Count(url, password) == 1 && strings.Contains(show(c), password) {
 			t.Errorf("%q: shows its password as %v", url, c)
 		}
 	})

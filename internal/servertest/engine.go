@@ -49,6 +49,10 @@ type Engine struct {
 	// Ensemble says that Open refuses two addresses of one server, if it answers at both.
 	Ensemble bool
 
+	// Hostless says that a URL names no host. Then the rules about several hosts, and about logins and TLS in URLs, do
+	// not apply.
+	Hostless bool
+
 	// Members says that Open asks every address: one that does not answer must not hold it up.
 	Members bool
 
@@ -152,19 +156,19 @@ func rules(e Engine) []rule {
 		{name: "SilentServerEndsNoContextLate", check: silentServerEndsNoContextLate},
 		{name: "CloseEndsCallsThatWait", check: closeEndsCallsThatWait},
 		{name: "ClientSurvivesARestartOfItsServer", check: clientSurvivesARestart},
-		{name: "AnyOfSeveralEndpointsWillDo", check: anyEndpointWillDo},
+		{name: "AnyOfSeveralEndpointsWillDo", check: anyEndpointWillDo, left: e.Hostless},
 		{name: "MemberThatIsAwayHoldsNobodyUp", check: memberThatIsAwayHoldsNobodyUp, left: !e.Members},
 		{name: "ErrorSaysWhyNobodyAnswers", check: errorSaysWhyNobodyAnswers},
 		{name: "NoAnswerEndsTheProgram", check: noAnswerEndsTheProgram, left: e.Hostile.Answers == nil},
 
 		{name: "RightsOfTheDocumentationSuffice", check: documentedRightsSuffice, left: e.Login == nil},
 		{name: "PasswordFileMayChange", check: passwordFileMayChange, left: e.SetPassword == nil},
-		{name: "TLSIsVerifiedInBothDirections", check: tlsIsVerified},
+		{name: "TLSIsVerifiedInBothDirections", check: tlsIsVerified, left: e.Hostless},
 
 		{name: "URLMeansItsConfig", check: urlMeansItsConfig, left: e.Meaning == nil},
 		{name: "BadURLIsRefusedByItsPart", check: badURLIsRefused, left: e.Bad == nil},
 		{name: "FileThatCannotBeUsedIsNamedByOpenAlone", check: unusableFileIsNamed},
-		{name: "PasswordIsNeverShown", check: passwordIsNeverShown},
+		{name: "PasswordIsNeverShown", check: passwordIsNeverShown, left: e.Hostless},
 	}
 }
 

@@ -281,3 +281,10 @@ func (u *URL) Fail(err error) {
 		u.err = err
 	}
 }
+
+// NoHost makes Done fail if the URL has a host, a user or a password. instead says what to write.
+func (u *URL) NoHost(instead string) {
+	if u.user != "" || u.password != "" || len(u.hosts) != 1 || u.hosts[0] != "" {
+		u.Fail(errors.New("must have no host: " + instead))
+	}
+}

@@ -14,11 +14,7 @@ import (
 // command links it once, and leaves it alone until its source changes.
 func Build(t testing.TB, importPath, tags string) string {
 	t.Helper()
-	root, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "snowfence.example/snowfence").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(strings.TrimSpace(string(root)), ".bin", "tests")
+	folder := filepath.Join(root(t), ".bin", "tests")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -36,4 +32,14 @@ func Build(t testing.TB, importPath, tags string) string {
 		t.Fatalf("build %s: %v\n%s", importPath, err, out)
 	}
 	return path
+}
+
+// root returns the folder of this project.
+func root(t testing.TB) string {
+	t.Helper()
+	folder, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "snowfence.example/snowfence").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(folder))
 }

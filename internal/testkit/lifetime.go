@@ -33,6 +33,16 @@ func (l *Lifetime) Cleanup(f func()) {
 	l.ends = append(l.ends, f)
 }
 
+// TempDir returns a folder that End removes.
+func (l *Lifetime) TempDir() string {
+	dir, err := os.MkdirTemp("", "snowfence-")
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
 // Logf logs a text.
 func (l *Lifetime) Logf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 

@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,9 @@ type Program struct {
 	Environ   []string       // added to the environment
 	Ending    syscall.Signal // asks it to end; 0 means SIGTERM
 
-	// Ready returns nil once the server answers. It is tried again until then, for 30 seconds.
-	Ready func(context.Context, *Server) error
+	// Ready returns nil once the server answers. It is tried again until then, for Patience: 0 means 30 seconds.
+	Ready    func(context.Context, *Server) error
+	Patience time.Duration
 }
 
 // Server is a real server in a folder and on ports of its own. Its methods are not
@@ -102,7 +104,7 @@ func (s *Server) TryStart() error {
 		return fmt.Errorf("start %s: %w", s.program.Name, err)
 	}
 	s.ended = ended
-	err = retry(context.Background(), 30*time.Second, ended, func(ctx context.Context) error { return s.program.Ready(ctx, s) })
+	err = retry(context.Background(), cmp.Or(s.program.Patience, 30*time.Second), ended, func(ctx context.Context) error { return s.program.Ready(ctx, s) })
 	switch {
 	case err == nil:
 		return nil

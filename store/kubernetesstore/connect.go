@@ -1,0 +1,109 @@
+package kubernetesstore
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"snowfence.example/snowfence/internal/storeurl"
+)
+
+// place is where a store is: a server, who asks it, and a namespace there.
+type place struct {
+	config    *rest.Config
+	base      *url.URL // of every path
+	namespace string
+	tokenFile string // holds the token of each request; empty means that the config says who asks
+}
+
+// locate reads the files that say where the store is. It connects to nothing.
+func (c Config) locate() (at place, err error) {
+	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); c.Kubeconfig == "" && c.Context == "" && host != "" { // a pod
+		at.tokenFile = filepath.Join(c.ServiceAccount, "token")
+		at.config = &rest.Config{Host: "https://" + net.JoinHostPort(host, os.Getenv("KUBERNETES_SERVICE_PORT"))}
+		at.config.CAFile = filepath.Join(c.ServiceAccount, "ca.crt")
+		if c.Namespace == "" {
+			at.namespace, err = readText(filepath.Join(c.ServiceAccount, "namespace"))
+		}
+	} else {
+		at, err = c.outside()
+	}
+	if at.namespace = cmp.Or(c.Namespace, at.namespace); err == nil && !label.MatchString(at.namespace) {
+		err = fmt.Errorf("namespace %.80q: is none: name it in the URL", at.namespace)
+	}
+	if err == nil {
+		at.base, _, err = rest.DefaultServerUrlFor(at.config)
+	}
+	return at, err
+}
+
+// outside is what a kubeconfig says, found as kubectl finds it.
+func (c Config) outside() (at place, err error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath, rules.WarnIfAllMissing = c.Kubeconfig, false
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
+	if at.config, err = loader.ClientConfig(); err != nil {
+		return at, fmt.Errorf("kubeconfig: %w", err)
+	}
+	at.tokenFile, at.config.BearerTokenFile = at.config.BearerTokenFile, ""
+	at.namespace, _, err = loader.Namespace()
+	return at, err
+}
+
+// readText reads a file with one word.
+func readText(file string) (string, error) {
+	content, err := storeurl.ReadFile(file)
+	text := strings.TrimSpace(string(content))
+	if err == nil && text == "" {
+		return "", fmt.Errorf("%s: is empty", file)
+	}
+	return text, err
+}
+
+// authorize adds the token that the file has now: a service account's is replaced within its lifetime.
+func (at place) authorize(request *http.Request) error {
+	if at.tokenFile == "" {
+		return nil
+	}
+	token, err := readText(at.tokenFile)
+	request.Header.Set("Authorization", "Bearer "+token)
+	return err
+}
+
+// connect returns what sends requests as the place says, and what closes idle connections.
+//
+// client-go makes the TLS configuration and adds the credentials, those of plugins too. The connections are our own, and
+// speak HTTP/1.1: a call that ends while the server is silent takes its connection with it, and the next call finds the
+// server again. With HTTP/2 all calls share one connection, also where it leads to nobody any more.
+func (at place) connect() (http.RoundTripper, func(), error) {
+	if at.config.ExecProvider != nil {
+		at.config.ExecProvider.StdinUnavailable = true // nobody types here
+	}
+	tls, err := rest.TLSConfigFor(at.config)
+	if err == nil {
+		err = at.authorize(&http.Request{Header: http.Header{}}) // the file is there
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	connections := &http.Transport{
+		TLSClientConfig: tls, Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{KeepAlive: 10 * time.Second}).DialContext,
+		MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
+		Protocols: new(http.Protocols),
+	}
+	connections.Protocols.SetHTTP1(true)
+	if at.config.Proxy != nil {
+		connections.Proxy = at.config.Proxy
+	}
+	sender, err := rest.HTTPWrappersForConfig(at.config, connections)
+	return sender, connections.CloseIdleConnections, err
+}

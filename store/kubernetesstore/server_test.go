@@ -1,0 +1,270 @@
+//go:build servers
+
+package kubernetesstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence/internal/servertest"
+	"snowfence.example/snowfence/internal/testkit"
+	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/kubernetesstore"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	lifetime.End()
+	os.Exit(code)
+}
+
+var lifetime testkit.Lifetime
+
+// shared is an API server that tests share, which leave it running.
+var shared = sync.OnceValue(func() *testkit.Kubernetes { return testkit.StartKubernetes(&lifetime) })
+
+// open opens a store as the admin.
+func open(t *testing.T, k *testkit.Kubernetes, prefix string) *kubernetesstore.Store {
+	t.Helper()
+	return servertest.Opened(t, kubernetesstore.Open, kubernetesstore.Config{
+		Prefix: prefix, Kubeconfig: k.Kubeconfig(t, "https://"+k.Secure(), k.Token),
+	})
+}
+
+// pod lays out the files of a pod's service account, and returns the folder.
+func pod(t *testing.T, k *testkit.Kubernetes, token string) (folder string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(k.Secure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBERNETES_SERVICE_HOST", host)
+	t.Setenv("KUBERNETES_SERVICE_PORT", port)
+	folder = t.TempDir()
+	ca, err := os.ReadFile(k.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"token": token + "\n", "namespace": testkit.KubernetesNamespace + "\n", "ca.crt": string(ca)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func TestTokenOfAServiceAccountIsReplaced(t *testing.T) {
+	k := shared()
+	uid := k.ServiceAccount(t, testkit.KubernetesNamespace, "rotating", "get", "list", "create", "patch")
+	sign := func(lifetime time.Duration) string {
+		return k.AccountToken(t, testkit.KubernetesNamespace, "rotating", uid, lifetime)
+	}
+	folder := pod(t, k, sign(2*time.Minute))
+	s := servertest.Opened(t, kubernetesstore.Open, kubernetesstore.Config{Prefix: "rotating", ServiceAccount: folder})
+	version := servertest.Swap(t, s, "key", "", "value")
+	replace := func(token string) {
+		if err := os.WriteFile(filepath.Join(folder, "token"), []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	replace(sign(-time.Second))
+	if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		t.Errorf("get by a token that has expired: %v", err)
+	}
+	if _, err := s.Swap(t.Context(), "key", version, nil); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap by a token that has expired: %v", err)
+	}
+	replace(sign(time.Minute))
+	version = servertest.Swap(t, s, "key", version, "after")
+	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
+		t.Errorf("get: %+v, %v", e, err)
+	}
+	if want := fmt.Sprintf("kubernetes://%s/ids?prefix=rotating", k.Secure()); s.Name() != want {
+		t.Errorf("the store's name is %s, want %s", s.Name(), want)
+	}
+}
+
+func TestMissingRightIsNamedByOpen(t *testing.T) {
+	k := shared()
+	for missing, verbs := range map[string][]string{
+		"list": {"get", "create", "patch"}, "create": {"get", "list", "patch"}, "patch": {"get", "list", "create", "update"},
+		"list, create, patch": {"get"},
+	} {
+		name := "without-" + strings.ReplaceAll(missing, ", ", "-")
+		token := k.AccountToken(t, testkit.KubernetesNamespace, name, k.ServiceAccount(t, testkit.KubernetesNamespace, name, verbs...), time.Minute)
+		err := servertest.Refusal(t, kubernetesstore.Open, kubernetesstore.Config{Kubeconfig: k.Kubeconfig(t, "https://"+k.Secure(), token)})
+		if err == nil || !strings.Contains(err.Error(), "may not "+missing+" leases (coordination.k8s.io) in namespace ids") {
+			t.Errorf("without %s: %v", missing, err)
+		}
+	}
+	err := servertest.Refusal(t, kubernetesstore.Open, kubernetesstore.Config{Kubeconfig: k.Kubeconfig(t, "https://"+k.Secure(), "nobody's")})
+	if err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+		t.Errorf("as nobody: %v", err)
+	}
+}
+
+func TestCertificateOfAnotherAuthorityIsRefused(t *testing.T) {
+	k := shared()
+	other := *k
+	other.CAFile = testkit.NewAuthority(t).File
+	err := servertest.Refusal(t, kubernetesstore.Open, kubernetesstore.Config{Kubeconfig: other.Kubeconfig(t, "https://"+k.Secure(), k.Token)})
+	if err == nil || !strings.Contains(err.Error(), "unknown authority") {
+		t.Error(err)
+	}
+}
+
+func TestNamespaceThatDoesNotExistIsNoConflict(t *testing.T) {
+	k := shared()
+	s := servertest.Opened(t, kubernetesstore.Open, kubernetesstore.Config{
+		Namespace: "nowhere", Kubeconfig: k.Kubeconfig(t, "https://"+k.Secure(), k.Token),
+	})
+	if _, err := s.Swap(t.Context(), "key", "", nil); err == nil || errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("create: %v", err)
+	}
+}
+
+// A restored etcd gives a resource version again, and a copied Lease has a token again.
+func TestSwapComparesBothPartsOfTheVersion(t *testing.T) {
+	s := open(t, shared(), "parts")
+	first := servertest.Swap(t, s, "key", "", "first")
+	second := servertest.Swap(t, s, "key", first, "second")
+	old, _, _ := strings.Cut(string(first), ".")
+	token, resource, _ := strings.Cut(string(second), ".")
+	for name, version := range map[string]store.Version{
+		"an earlier token at the present revision": store.Version(old + "." + resource),
+		"the present token at another revision":    store.Version(token + "." + resource + "0"),
+		"no revision":                              store.Version(token + "."),
+	} {
+		if _, err := s.Swap(t.Context(), "key", version, nil); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("swap under %s: %v", name, err)
+		}
+	}
+	servertest.Swap(t, s, "key", second, "third")
+}
+
+func TestWriteByOthersMakesTheVersionAnotherOne(t *testing.T) {
+	k := shared()
+	s := open(t, k, "labelled")
+	version := servertest.Swap(t, s, "key", "", "value")
+	k.Must(t, http.MethodPatch, k.Leases(testkit.KubernetesNamespace, "labelled.key"), map[string]any{"metadata": map[string]any{"labels": map[string]string{"a": "b"}}}, nil)
+	if _, err := s.Swap(t.Context(), "key", version, nil); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap: %v", err)
+	}
+	e, err := s.Get(t.Context(), "key")
+	if err != nil || string(e.Value) != "value" || e.Version == version {
+		t.Errorf("get: %+v, %v", e, err)
+	}
+}
+
+func TestLeaseShowsWhoWroteLast(t *testing.T) {
+	k := shared()
+	s := open(t, k, "shown")
+	servertest.Swap(t, s, "ns/default/worker/0007", servertest.Swap(t, s, "ns/default/worker/0007", "", "first"), "second")
+	var lease struct {
+		Spec struct{ HolderIdentity, RenewTime string }
+	}
+	k.Must(t, http.MethodGet, k.Leases(testkit.KubernetesNamespace, "shown.ns.default.worker.0007"), nil, &lease)
+	host, err := os.Hostname()
+	if err != nil || lease.Spec.HolderIdentity != fmt.Sprintf("%s/%d", host, os.Getpid()) {
+		t.Errorf("held by %q", lease.Spec.HolderIdentity)
+	}
+	if at, err := time.Parse(time.RFC3339, lease.Spec.RenewTime); err != nil || time.Since(at) > time.Hour {
+		t.Errorf("renewed at %q", lease.Spec.RenewTime)
+	}
+}
+
+func TestNamespaceThatWasMadeAgainIsNotTakenForEmpty(t *testing.T) {
+	k := shared()
+	s, witness := open(t, k, "gone"), open(t, k, "gone")
+	servertest.Swap(t, s, "key", "", "value")
+	if _, err := witness.Get(t.Context(), "other"); !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"gone", "gone.key"} {
+		k.Must(t, http.MethodDelete, k.Leases(testkit.KubernetesNamespace, name), nil, nil)
+	}
+	check := func(state string) {
+		for _, s := range []*kubernetesstore.Store{s, witness} {
+			if _, err := s.Get(t.Context(), "key"); err == nil || errors.Is(err, store.ErrNotFound) {
+				t.Errorf("%s: get: %v", state, err)
+			}
+			if _, err := s.Swap(t.Context(), "key", "", nil); err == nil || errors.Is(err, store.ErrConflict) {
+				t.Errorf("%s: create: %v", state, err)
+			}
+		}
+	}
+	check("deleted")
+	servertest.Swap(t, open(t, k, "gone"), "key", "", "in the new one") // by a process that has seen nothing
+	check("made again")
+}
+
+func TestListIsWholeThoughEtcdIsCompacted(t *testing.T) {
+	k := shared()
+	s := open(t, k, "compacted")
+	const n = 1100 // three pages
+	var writing sync.WaitGroup
+	for part := range 10 {
+		writing.Go(func() {
+			for i := part; i < n; i += 10 {
+				if _, err := s.Swap(t.Context(), fmt.Sprintf("k/%d", i), "", []byte("value")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	seen := map[string]bool{}
+	for e, err := range s.List(t.Context(), "k/") {
+		if err != nil || seen[e.Key] {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		if seen[e.Key] = true; len(seen)%400 == 0 {
+			if err := k.Compact(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d registers, want %d", len(seen), n)
+	}
+}
+
+func TestRegistersOutliveTheAPIServerAndItsEtcd(t *testing.T) {
+	t.Parallel()
+	k := testkit.StartKubernetes(t)
+	s := open(t, k, "outlive")
+	version := servertest.Swap(t, s, "key", "", "before")
+	for round := range 2 {
+		k.Etcd.Kill()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := s.Swap(ctx, "key", version, []byte("without etcd")); err == nil || errors.Is(err, store.ErrConflict) {
+			t.Errorf("swap without etcd: %v", err)
+		}
+		cancel()
+		if round == 1 { // the other time the API server goes on
+			k.Kill()
+			k.Etcd.Start()
+			k.Start()
+		} else {
+			k.Etcd.Start()
+		}
+		version = servertest.Persist(t, s, "key", version, fmt.Sprintf("after %d", round))
+	}
+	k.Etcd.Pause()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := s.Swap(ctx, "key", version, []byte("lost")); err == nil || errors.Is(err, store.ErrConflict) {
+		t.Errorf("swap on an etcd that hangs: %v", err)
+	}
+	k.Etcd.Resume()
+	servertest.Persist(t, s, "key", version, "at last")
+}

@@ -1,0 +1,235 @@
+package kubernetesstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	coordination "k8s.io/api/coordination/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
+	"snowfence.example/snowfence/store"
+)
+
+const (
+	openLimit = 10 * time.Second // bounds Open when its context does not
+	page      = 500              // how many registers List asks for at a time
+)
+
+// Store is a client of one namespace of one cluster. It is safe for concurrent use. It connects again by itself.
+type Store struct {
+	config Config
+	place  place
+	leases string // the path of the namespace's Leases
+	writer string // the HOLDER that kubectl shows
+	sender http.RoundTripper
+	unused func() // closes idle connections
+	life   *storeclient.Life
+
+	mu     sync.Mutex // guards what follows
+	anchor string     // the uid of the anchor; empty until one was seen
+	paused time.Time  // until when the server wants no request
+}
+
+// OpenURL opens the store that a URL means: [ParseURL], then [Open].
+func OpenURL(ctx context.Context, url string) (*Store, error) {
+	return storeurl.Open(ctx, url, ParseURL, Open)
+}
+
+// Open reads from the namespace that a config means, and judges the server and the rights there; it writes nothing.
+// An error is returned that names the field or the file if the config is wrong, or that says why the server could not
+// be used. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	s, err := c.client()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if err := s.judge(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
+	}
+	return s, nil
+}
+
+// client returns a store that has asked nothing yet.
+func (c Config) client() (*Store, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // it is for people
+	s := &Store{config: c, life: storeclient.Begin(), writer: cmp.Or(host, "unknown") + "/" + strconv.Itoa(os.Getpid())}
+	if s.place, err = c.locate(); err == nil {
+		s.sender, s.unused, err = s.place.connect()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kubernetesstore: %w", err)
+	}
+	s.leases = "/apis/coordination.k8s.io/v1/namespaces/" + s.place.namespace + "/leases"
+	return s, nil
+}
+
+// Get implements [store.Store]. It asks for no resourceVersion: then the API server reads from etcd, by a quorum. That
+// a register is not found is believed only of the store that was opened; see findAnchor.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := store.ValidateKey(key); err != nil {
+		return store.Entry{}, err
+	}
+	found, err := s.get(ctx, leaseName(s.config.Prefix, key))
+	if absent := errors.Is(err, store.ErrNotFound); absent || err != nil {
+		if absent {
+			_, err = s.findAnchor(ctx)
+		}
+		if absent && err == nil {
+			return store.Entry{}, store.ErrNotFound
+		}
+		return store.Entry{}, fmt.Errorf("kubernetesstore: get: %w", err)
+	}
+	e, err := entry(found, s.config.Prefix)
+	if err == nil && e.Key != key {
+		err = fmt.Errorf("kubernetesstore: Lease %s has key %q: %w", found.Name, e.Key, store.ErrDamaged)
+	}
+	return e, err
+}
+
+// get reads a Lease, or returns [store.ErrNotFound] if the server says that there is none of that name.
+func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, error) {
+	l := &coordination.Lease{}
+	err := s.read(ctx, s.leases+"/"+name, nil, l)
+	if no := refusal(err); no.Reason == meta.StatusReasonNotFound && no.Details != nil && no.Details.Name == name {
+		return l, store.ErrNotFound
+	}
+	return l, err
+}
+
+// Swap implements [store.Store]. A register is created by POST of its one name, and changed by a JSON patch that tests
+// both parts of its version. The API server may judge a patch by a Lease from its cache. But its transaction with etcd
+// compares the revision of that Lease, so nothing newer is written over.
+//
+// The request is sent once. If a proxy delivers a copy, the copy meets another version and is rejected, and a rejection
+// is not believed without a look at the register. After a rollback a late copy can take effect, under the same token and
+// the resource version that the server gives it then. That makes the same version only where the server has counted
+// back to the very number. RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
+func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
+		return "", err
+	}
+	token, resource, known := parseVersion(prev)
+	if prev != "" && !known {
+		return "", store.ErrConflict // no register ever had it
+	}
+	drawn, err := storeclient.DrawToken(s.config.Rand)
+	if err == nil && prev == "" {
+		err = s.castAnchor(ctx)
+	}
+	if err != nil {
+		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
+	}
+	next, after := newLease(s.config.Prefix, key, drawn.String(), value, s.writer), &coordination.Lease{}
+	if prev == "" {
+		err = s.send(ctx, http.MethodPost, s.leases, nil, next, after)
+	} else {
+		err = s.send(ctx, http.MethodPatch, s.leases+"/"+next.Name, nil, patch(token, resource, next), after)
+	}
+	if rejected(err) {
+		return s.look(ctx, key, prev, drawn.String(), err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
+	}
+	e, err := entry(after, s.config.Prefix)
+	if err != nil || e.Key != key || !strings.HasPrefix(string(e.Version), drawn.String()) {
+		return "", errors.Join(errors.New("kubernetesstore: swap: the server has answered with another register"), err)
+	}
+	return e.Version, nil
+}
+
+// rejected reports whether the API server says that it wrote nothing: the name is taken (409), a test failed or the
+// Lease would be invalid (422), or there is no such Lease (404). All other errors leave the outcome unknown, also that
+// of a server that was too busy (429): they are for the caller to settle.
+func rejected(err error) bool {
+	e := refusal(err)
+	return e.Reason != "" && (e.Code == http.StatusConflict || e.Code == http.StatusUnprocessableEntity || e.Code == http.StatusNotFound)
+}
+
+// look reads the register after a swap was rejected, and says what became of the swap. Its own token means that a copy
+// came first: the API server's client of etcd can send a transaction again. The version from before means that the
+// rejection has another reason. Under any other version this swap never takes effect.
+func (s *Store) look(ctx context.Context, key string, prev store.Version, next string, rejection error) (store.Version, error) {
+	e, err := s.Get(ctx, key)
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return "", fmt.Errorf("%w, after a swap that was rejected: %w", err, rejection)
+	case strings.HasPrefix(string(e.Version), next):
+		return e.Version, nil
+	case e.Version == prev:
+		return "", fmt.Errorf("kubernetesstore: swap: %w", rejection)
+	}
+	return "", store.ErrConflict
+}
+
+// List implements [store.Store]. It reads page by page in the order of the names. The pages are of one revision. When
+// the server has forgotten that one, the list goes on with a later one, behind the last name.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
+		query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {strconv.Itoa(page)}}
+		for last, forgotten := "", false; ; {
+			var leases coordination.LeaseList
+			err := s.read(ctx, s.leases, query, &leases)
+			if gone := refusal(err); gone.Code == http.StatusGone && !forgotten {
+				query.Set("continue", gone.Continue) // empty means from the beginning
+				forgotten = true
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("kubernetesstore: list: %w", err)
+			}
+			for i := range leases.Items {
+				l := &leases.Items[i]
+				key := l.Annotations[keyAnnotation]
+				if l.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
+					continue
+				}
+				e, err := entry(l, s.config.Prefix)
+				if err != nil || !yield(e) {
+					return err
+				}
+				last = l.Name
+			}
+			if leases.Continue == "" {
+				return nil
+			}
+			query.Set("continue", leases.Continue)
+			forgotten = false
+		}
+	})
+}
+
+// Traits implements [store.Store].
+func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
+	return s.life.Traits(ctx, store.Traits{Engine: "kubernetes", Durable: s.config.Loss == 0, Loss: s.config.Loss})
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error { return s.life.End(func() error { s.unused(); return nil }) }
+
+// Name implements [store.Named].
+func (s *Store) Name() string {
+	path := strings.Trim(s.place.base.Path, "/") + "/" + s.place.namespace
+	return storeurl.Name("kubernetes", []string{s.place.base.Host}, path, "prefix", s.config.Prefix)
+}
+
+// String returns the config, which has no secret.
+func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
