@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -27,21 +29,52 @@ type alarm struct {
 	due     time.Duration // on the monotonic clock
 }
 
-// watch says in the log which generators end soon or have ended, until the context ends.
+// Stand is how a daemon stands. See [Config].Stands.
+type Stand struct {
+	Ready  bool   // as /readyz says: each generator gives ids, or stands by and nothing is wrong
+	Active bool   // as /activez says: each generator gives ids here
+	Text   string // how many generators give ids, and why the others give none
+}
+
+// watch says in the log which generators end soon or have ended, and how the daemon stands to the config's Stands, until the
+// context ends, and once more then.
 func (d *daemon) watch(ctx context.Context) {
 	said, troubles := map[string]alarm{}, map[string]alarm{} // by generator
-	for ctx.Err() == nil {
-		for _, s := range d.service.Statuses() {
+	for last := false; !last; {
+		last = ctx.Err() != nil
+		statuses := d.service.Statuses()
+		for _, s := range statuses {
 			d.sayEnd(ctx, s, said)
 			d.sayTrouble(s, troubles)
 		}
-		expired, stop := d.clock.After(lookEvery)
+		if d.config.Stands != nil {
+			d.config.Stands(standOf(statuses))
+		}
+		expired, stop := d.clock.After(cmp.Or(d.config.StandsEvery, lookEvery))
 		select {
 		case <-expired:
+		case <-d.changed:
 		case <-ctx.Done():
 		}
 		stop()
 	}
+}
+
+// standOf is how a daemon with such generators stands.
+func standOf(statuses []front.Status) Stand {
+	n, rest := 0, ""
+	for _, s := range statuses {
+		switch p := s.Problem; {
+		case p == nil:
+			n++
+		case p.Cause != nil && !s.StandsBy:
+			rest += fmt.Sprintf("; %s: %v", s.Name, p.Cause)
+		default:
+			rest += fmt.Sprintf("; %s: %s", s.Name, p.Type.Title())
+		}
+	}
+	whole := fmt.Sprintf("gives ids of %d of %s%s", n, text.Count(len(statuses), "generator"), rest)
+	return Stand{front.Ready(statuses), front.Active(statuses), whole}
 }
 
 // sayTrouble says that a counter's store gives no numbers, and that it does again. A holder logs its own trouble.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -61,9 +62,13 @@ type Config struct {
 	// Version is the program's version, for metrics and registers.
 	Version string
 
-	// Reload has the daemon read the files of tokens and of TLS at once. Nil means that it looks by itself
-	// alone: at the tokens each second, and at TLS with each connection.
-	Reload <-chan struct{}
+	// Reload has the daemon read the files of tokens and of TLS at once, and then call the function. Nil means that it looks
+	// by itself alone: at the tokens each second, and at TLS with each connection.
+	Reload <-chan func()
+
+	// Listeners are sockets that listen already, by the name of the front that uses one in place of its address: http, resp,
+	// grpc, admin, health or thrift. The rules for an address hold for that of the socket.
+	Listeners map[string]net.Listener
 
 	// Listening is called with the name and the URL of each front that accepts connections, before
 	// worker ids are claimed. Nil means no call.
@@ -74,6 +79,14 @@ type Config struct {
 
 	// Serving is called once, when every generator can mint. Nil means no call.
 	Serving func()
+
+	// Stands is called with how the daemon stands: when a generator begins or ends to give ids or to stand by, when the
+	// daemon begins to end, and each StandsEvery, until it drains. One goroutine calls it, after it has looked at every
+	// generator, so a daemon that hangs calls it no more. It must return soon. Nil means no call.
+	Stands func(Stand)
+
+	// StandsEvery is how often Stands is called though nothing has changed. Zero means 10 s.
+	StandsEvery time.Duration
 }
 
 // OpenError is returned by [Run] when the store or a generator can't be opened.
@@ -110,8 +123,9 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	d.serve(stop)
 	go d.reload(lasting)
 	d.viewing.Go(func() { d.view.Run(lasting) })
+	d.viewing.Go(func() { d.watch(lasting) })
 	d.open(running, stop)
-	d.watch(running)
+	<-running.Done()
 	switch cause := context.Cause(running); {
 	case ctx.Err() != nil:
 		err = nil // the end was asked for
@@ -119,7 +133,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 		err = cause // a front failed, or no generator can be opened
 	}
 	stop(nil)
-	if err == nil {
+	if d.service.Leave(); err == nil {
 		d.linger(lasting)
 	}
 	end()
@@ -145,7 +159,8 @@ type daemon struct {
 	fronts []serving
 
 	opening sync.WaitGroup // the goroutines that open generators
-	viewing sync.WaitGroup // the goroutine of the view
+	viewing sync.WaitGroup // the goroutines of the view and of watch
+	changed chan struct{}  // a generator may stand otherwise than watch has seen; room for one
 
 	mu      sync.Mutex             // guards what follows
 	minters map[string]kind.Minter // by generator
@@ -163,12 +178,16 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		stores:  map[string]store.Store{},
 		minters: map[string]kind.Minter{},
 		refused: map[string]error{},
+		changed: make(chan struct{}, 1),
 	}
 	d.started = d.clock.Wall()
-	if err := d.configure(cfg.Settings, given); err != nil {
+	err := d.adopt(&cfg.Settings)
+	if err == nil {
+		err = d.configure(cfg.Settings, given)
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if d.tokens, err = listen.Tokens(d.settings); err != nil {
 		return nil, err
 	}
@@ -181,6 +200,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	d.memory = budget.New(d.settings.Limits.Memory / 4)
 	d.service = service.New(service.Config{
 		Settings: d.settings, Formats: builtin.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log,
+		Changed: d.wake,
 	})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err != nil {
@@ -245,6 +265,7 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	wrong := config.Faults(err)
 	own := builtin.Config{
 		Settings: d.settings, Clock: d.clock, Process: Process(d.config.Version, d.started), Logger: d.log, ObjectIDs: new(builtin.ObjectIDs),
+		OnStanding: func(name string, s fence.Standing) { d.service.StandBy(name, s == fence.StandsBy) },
 	}
 	faults := []error{err}
 	if err == nil {
@@ -267,6 +288,14 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 	return config.Join(faults...)
 }
 
+// wake has watch look at the generators.
+func (d *daemon) wake() {
+	select {
+	case d.changed <- struct{}{}:
+	default: // it will
+	}
+}
+
 // releaseTime is how long worker ids may take to be given back. One that could
 // not be is free again when its window is over.
 const releaseTime = 5 * time.Second
@@ -274,9 +303,8 @@ const releaseTime = 5 * time.Second
 // waitSaid is how long the end may wait for generators before the log says so.
 const waitSaid = time.Second
 
-// linger goes on serving for a while, and says that it is not ready. Load balancers then turn away before a connection is refused.
+// linger goes on serving for a while, and the fronts say that it is not ready. Load balancers then turn away before a connection is refused.
 func (d *daemon) linger(ctx context.Context) {
-	d.service.Leave()
 	if pause := d.settings.Limits.Linger; pause > 0 {
 		d.log.Info("ending: goes on serving for a while, and is not ready any more", "for", pause)
 		d.sleep(ctx, pause)

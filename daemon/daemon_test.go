@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,20 +75,26 @@ func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 // startAt is start by a clock.
 func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
+	return startWith(t, func(c *Config) { c.Settings, c.Clock = s, clock }, kinds...)
+}
+
+// startWith is start with a config, which a test sets.
+func startWith(t *testing.T, set func(*Config), kinds ...kind.Kind) *running {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	d := &running{t: t, serving: make(chan struct{}), ended: make(chan struct{}), stop: stop, log: new(syncBuffer), page: make(chan string, 1)}
 	listening := make(chan [2]string, len(protocols()))
+	c := Config{
+		Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
+		Version:   "test",
+		Listening: func(front, url string) { listening <- [2]string{front, url} },
+		Page:      func(url string) { d.page <- url },
+		Serving:   func() { close(d.serving) },
+	}
+	set(&c)
 	go func() {
 		defer close(d.ended)
-		d.result = Run(ctx, Config{
-			Settings:  s,
-			Clock:     clock,
-			Logger:    slog.New(slog.NewTextHandler(d.log, nil)),
-			Version:   "test",
-			Listening: func(front, url string) { listening <- [2]string{front, url} },
-			Page:      func(url string) { d.page <- url },
-			Serving:   func() { close(d.serving) },
-		}, kinds...)
+		d.result = Run(ctx, c, kinds...)
 	}()
 	d.urls = map[string]string{}
 	select {
@@ -100,7 +107,7 @@ func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind
 	case <-time.After(patience):
 		t.Fatal("does not listen")
 	}
-	for len(d.urls) < fronts(s) {
+	for len(d.urls) < max(fronts(c.Settings), len(c.Listeners)) {
 		next := <-listening
 		d.urls[next[0]] = next[1]
 	}
@@ -115,7 +122,7 @@ func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind
 // fronts returns how many fronts the settings ask for.
 func fronts(s Settings) (n int) {
 	for _, p := range protocols() {
-		if p.address(s) != "" {
+		if *p.address(&s) != "" {
 			n++
 		}
 	}
@@ -264,6 +271,102 @@ func TestDaemonGoesOnServingUnreadyBeforeItEnds(t *testing.T) {
 	}
 }
 
+// TestStandbyIsReadyWhileTheOtherGivesIDsAndActiveAfterwards has two daemons of one folder.
+func TestStandbyIsReadyWhileTheOtherGivesIDsAndActiveAfterwards(t *testing.T) {
+	layout, err := snowfence.ParseLayout("ms41-seq22")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	of := func(seen chan Stand) func(*Config) {
+		return func(c *Config) {
+			c.Settings = settings(t.TempDir(), map[string]Generator{"default": {Layout: layout, Standby: true}})
+			c.Settings.Store, c.Stands, c.StandsEvery = "file:"+folder, func(s Stand) { seen <- s }, time.Hour // so each change is told
+		}
+	}
+	await := func(seen chan Stand, want Stand) {
+		t.Helper()
+		for {
+			select {
+			case got := <-seen:
+				if got == want {
+					return
+				}
+			case <-time.After(patience):
+				t.Fatalf("it never stands so: %+v", want)
+			}
+		}
+	}
+	active := Stand{true, true, "gives ids of 1 of 1 generator"}
+	firstSeen, secondSeen := make(chan Stand, 1000), make(chan Stand, 1000)
+	first := startWith(t, of(firstSeen)).ready()
+	await(firstSeen, active)
+	second := startWith(t, of(secondSeen))
+	await(secondSeen, Stand{true, false, "gives ids of 0 of 1 generator; default: The server stands by"})
+	for d, want := range map[*running][2]int{first: {200, 200}, second: {200, 503}} {
+		if got := [2]int{d.status("/readyz"), d.status("/activez")}; got != want {
+			t.Errorf("/readyz and /activez answer %d, want %d", got, want)
+		}
+	}
+	first.stop()
+	if err := first.end(); err != nil {
+		t.Fatal(err)
+	}
+	await(firstSeen, Stand{false, false, "gives ids of 0 of 1 generator; default: The server has stopped minting"})
+	await(secondSeen, active)
+	if status := second.status("/activez"); status != http.StatusOK {
+		t.Errorf("after the first one has ended: %d", status)
+	}
+}
+
+// TestFrontsUseTheSocketsThatAreGiven has two fronts on sockets that listen already: their addresses are judged as those of
+// the settings, and a client may have connected before.
+func TestFrontsUseTheSocketsThatAreGiven(t *testing.T) {
+	listeners := map[string]net.Listener{}
+	for name, address := range map[string]string{"http": "127.0.0.1:0", "resp": "127.0.0.1:0", "grpc": "0.0.0.0:0"} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		listeners[name] = l
+	}
+	run := func(names ...string) error {
+		given := map[string]net.Listener{}
+		for _, name := range names {
+			given[name] = cmp.Or(listeners[name], listeners["http"])
+		}
+		return Run(t.Context(), Config{Settings: settings(t.TempDir(), nil), Listeners: given})
+	}
+	if err := run("http", "htpp", "web"); err == nil || err.Error() != "no front uses the sockets named htpp, web" {
+		t.Errorf("with sockets that nobody uses: %v", err)
+	}
+	if err := run("grpc"); err == nil || !strings.Contains(err.Error(), "insecure") {
+		t.Errorf("with a socket that other hosts reach: %v", err)
+	}
+	early, err := net.Dial("tcp", listeners["http"].Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = early.Close() }()
+	d := startWith(t, func(c *Config) {
+		c.Settings = settings(t.TempDir(), nil)
+		c.Settings.RESP = ""
+		c.Listeners = map[string]net.Listener{"http": listeners["http"], "resp": listeners["resp"]}
+	}).ready()
+	for _, name := range []string{"http", "resp"} {
+		if _, address, _ := strings.Cut(d.urls[name], "://"); address != listeners[name].Addr().String() {
+			t.Errorf("%s is at %s", name, d.urls[name])
+		}
+	}
+	if _, err := io.WriteString(early, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(early); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 OK") {
+		t.Errorf("a client that came before the daemon: %q, %v", answer, err)
+	}
+}
+
 func TestReleasedWorkerIDIsServedAgainAtOnce(t *testing.T) {
 	folder := t.TempDir()
 	generators := map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour}}
@@ -408,7 +511,7 @@ func TestReloadThatWasClosedMeansNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
 		defer end()
-		closed := make(chan struct{})
+		closed := make(chan func())
 		close(closed)
 		clock := &countedWaits{Clock: snowfence.SystemClock(), end: end}
 		d := &daemon{config: Config{Reload: closed}, clock: clock}

@@ -6,7 +6,7 @@
 // # Start
 //
 // The fronts listen at once, so that probes are answered: /livez says 200, and /readyz 503 until every
-// generator serves. Each generator is opened by itself. One that can't be opened is tried again, and stops
+// generator serves or stands by for another process. Each generator is opened by itself. One that can't be opened is tried again, and stops
 // no other: its store is away, every worker id is held, or the clock is off.
 //
 // The daemon ends with an error when the configuration is wrong, when an address or a folder can't be used,
@@ -21,6 +21,8 @@
 // the window, so a generator that is not ready has failed to extend its lease
 // for half a window. The margin is the time that load balancers have to turn
 // to another server before requests fail; they should probe in less.
+//
+// /activez says 503 where a generator stands by, and /readyz 200 as long as nothing is wrong. [Config].Stands tells both.
 //
 // # End
 //

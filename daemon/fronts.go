@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -67,7 +70,7 @@ func Connections(settings Settings) int { return listen.Connections(settings.Lim
 // protocol is one kind of front, in the table of all.
 type protocol struct {
 	name    string // in messages and metrics, and the key of its address
-	address func(config.Config) string
+	address func(*config.Config) *string
 	scheme  string   // of its URLs; with TLS it gets an s
 	alpn    []string // what TLS offers
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
@@ -78,12 +81,12 @@ type protocol struct {
 // protocols are the fronts that the program has.
 func protocols() []protocol {
 	return []protocol{
-		{"http", func(c config.Config) string { return c.HTTP }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newHTTP},
-		{"resp", func(c config.Config) string { return c.RESP }, "redis", nil, 7 << 10, false, newRESP},
-		{"grpc", func(c config.Config) string { return c.GRPC }, "grpc", []string{"h2"}, 22 << 10, false, newGRPC},
-		{"admin", func(c config.Config) string { return c.Admin }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newAdmin},
-		{"health", func(c config.Config) string { return c.Health }, "http", nil, 16 << 10, true, newHealth},
-		{"thrift", func(c config.Config) string { return c.Thrift }, "thrift", nil, 9 << 10, false, newThrift},
+		{"http", func(c *config.Config) *string { return &c.HTTP }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newHTTP},
+		{"resp", func(c *config.Config) *string { return &c.RESP }, "redis", nil, 7 << 10, false, newRESP},
+		{"grpc", func(c *config.Config) *string { return &c.GRPC }, "grpc", []string{"h2"}, 22 << 10, false, newGRPC},
+		{"admin", func(c *config.Config) *string { return &c.Admin }, "http", []string{"h2", "http/1.1"}, 16 << 10, false, newAdmin},
+		{"health", func(c *config.Config) *string { return &c.Health }, "http", nil, 16 << 10, true, newHealth},
+		{"thrift", func(c *config.Config) *string { return &c.Thrift }, "thrift", nil, 9 << 10, false, newThrift},
 	}
 }
 
@@ -144,10 +147,26 @@ func (s serving) url(c config.Config) string {
 	return scheme + "://" + s.listener.Addr().String()
 }
 
+// adopt sets the fronts' addresses to those of the sockets that the config gives. So an address is judged by the same rules,
+// whoever listened.
+func (d *daemon) adopt(settings *config.Config) error {
+	unused := maps.Clone(d.config.Listeners)
+	for _, p := range protocols() {
+		if l := unused[p.name]; l != nil {
+			*p.address(settings) = l.Addr().String()
+			delete(unused, p.name)
+		}
+	}
+	if len(unused) > 0 {
+		return snowfence.NewError(snowfence.ClassUsage, "no front uses the sockets named "+strings.Join(slices.Sorted(maps.Keys(unused)), ", "))
+	}
+	return nil
+}
+
 // openFronts listens for every front that has an address, and reports it to the config's Listening.
 func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics.Front) error) error {
 	for _, protocol := range protocols() {
-		address := protocol.address(d.settings)
+		address := *protocol.address(&d.settings)
 		if address == "" {
 			continue
 		}
@@ -157,7 +176,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		}
 		at := listen.Front{
 			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
-			Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
+			Listener: d.config.Listeners[protocol.name], Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
 		}
 		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
 			at.Memory = p.memory
@@ -257,15 +276,16 @@ func (d *daemon) reload(ctx context.Context) {
 				d.warnOfTokens()
 			}
 			d.service.WarnOfGuesses()
-		case _, open := <-asked:
-			if !open {
-				asked = nil // or it would answer at once, again and again
+		case done := <-asked:
+			if done == nil {
+				asked = nil // it is closed, and would answer at once, again and again
 				break
 			}
 			if d.tokens != nil && d.tokens.Again(d.log) {
 				d.warnOfTokens()
 			}
 			d.certificates.Again()
+			done()
 		case <-ctx.Done():
 		}
 		stop()

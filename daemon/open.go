@@ -124,10 +124,10 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 				}
 				if backwards := new(counter.BackwardsError); refusal(err) || errors.As(err, &backwards) {
 					pause = refusedPause
-					d.service.Refuse(name, pause)
+					d.service.Refuse(name, err, pause)
 					d.log.Error("the generator is refused: it is tried again, and needs an operator", "generator", name, "in", pause, "error", err)
 				} else {
-					d.service.Refuse(name, 0)
+					d.service.Refuse(name, err, 0)
 					d.log.Warn("the generator can't start yet: it is tried again", "generator", name, "in", pause, "error", err)
 				}
 				d.sleep(ctx, pause)

@@ -16,9 +16,13 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Probe asks the /readyz of a daemon at a URL, and returns why it is not ready, or nil. It sends no token, and takes any
-// certificate. The error has [snowfence.ClassUnavailable].
-func Probe(ctx context.Context, at string) error {
+// Probe asks a daemon at a URL whether it is "ready" or "active", for one generator or, without a name, for all. It returns
+// why not, or nil. It sends no token, and takes any certificate. The error has [snowfence.ClassUnavailable].
+func Probe(ctx context.Context, at, what, generator string) error {
+	at += "/" + what + "z"
+	if generator != "" {
+		at += "/" + url.PathEscape(generator)
+	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
 		return err
@@ -43,7 +47,7 @@ func Probe(ctx context.Context, at string) error {
 			fmt.Fprintf(&reasons, "; %s: %s", g.Name, g.Problem[strings.LastIndex(g.Problem, "/")+1:])
 		}
 	}
-	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not ready: %s answers %s: %s%s", at, answer.Status, says.Detail, &reasons))
+	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not %s: %s answers %s: %s%s", what, at, answer.Status, says.Detail, &reasons))
 }
 
 // prober sends no secret, and a daemon's certificate is rarely for 127.0.0.1. So it takes any.
@@ -56,11 +60,11 @@ func prober() *http.Client {
 func Live(ctx context.Context, settings Settings) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	ready, err := OwnProbeURL(settings)
+	at, err := OwnProbeURL(settings)
 	if err != nil {
 		return false
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(ready, "/readyz")+"/livez", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/livez", http.NoBody)
 	if err != nil {
 		return false
 	}
@@ -73,16 +77,16 @@ func Live(ctx context.Context, settings Settings) bool {
 	return string(body) == "live\n"
 }
 
-// ProbeURL returns where to ask, of a URL that names a daemon.
+// ProbeURL returns where to ask, without the probe's path, of a URL that names a daemon.
 func ProbeURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return "", fmt.Errorf("URL is %q, must be a daemon's address such as http://127.0.0.1:7600", text)
 	}
-	return u.Scheme + "://" + u.Host + "/readyz", nil
+	return u.Scheme + "://" + u.Host, nil
 }
 
-// OwnProbeURL returns where to ask a daemon of this host that has the configuration.
+// OwnProbeURL returns where to ask, without the probe's path, a daemon of this host that has the configuration.
 func OwnProbeURL(c Settings) (string, error) {
 	address, scheme := c.Health, "http"
 	if address == "" {
@@ -109,5 +113,5 @@ func OwnProbeURL(c Settings) (string, error) {
 	case "::":
 		host = "::1"
 	}
-	return scheme + "://" + net.JoinHostPort(host, port) + "/readyz", nil
+	return scheme + "://" + net.JoinHostPort(host, port), nil
 }

@@ -16,10 +16,10 @@ func TestProbeAsksTheFirstAddressThatItCanReach(t *testing.T) {
 		config config.Config
 		want   string // a URL, or a part of the error
 	}{
-		{config.Config{HTTP: "127.0.0.1:7600"}, "http://127.0.0.1:7600/readyz"},
-		{config.Config{HTTP: "0.0.0.0:7600", TLS: secure}, "https://127.0.0.1:7600/readyz"},
-		{config.Config{Admin: "[::]:7690"}, "http://[::1]:7690/readyz"},
-		{config.Config{HTTP: "127.0.0.1:7600", Health: ":7680", TLS: authorities}, "http://127.0.0.1:7680/readyz"},
+		{config.Config{HTTP: "127.0.0.1:7600"}, "http://127.0.0.1:7600"},
+		{config.Config{HTTP: "0.0.0.0:7600", TLS: secure}, "https://127.0.0.1:7600"},
+		{config.Config{Admin: "[::]:7690"}, "http://[::1]:7690"},
+		{config.Config{HTTP: "127.0.0.1:7600", Health: ":7680", TLS: authorities}, "http://127.0.0.1:7680"},
 		{config.Config{HTTP: "127.0.0.1:7600", TLS: authorities}, "set health"},
 		{config.Config{}, "set health"},
 		{config.Config{HTTP: "127.0.0.1:0"}, "give a URL"},

@@ -124,6 +124,10 @@ type Config struct {
 	// no ids come meanwhile. Nil means that nothing is called.
 	OnWait func(Waiting)
 
+	// OnStanding is called when the holder's [Standing] changes, which is [Idle] before. The holder's goroutine calls it
+	// also while [Open] waits. It must return soon, and not call [Holder.Close]. Nil means that nothing is called.
+	OnStanding func(Standing)
+
 	// OnMade is called when the holder has made the namespace, because the store had none of its name: by [Open],
 	// even if Open fails then, or by a later claim. The layout is the namespace's. The holder's goroutine calls OnMade,
 	// so it must return soon, and not call [Holder.Close]. Nil means that nothing is called.

@@ -28,6 +28,7 @@ type loop struct {
 	disk          *drive.Disk
 	before        bool // the journal has a term of an earlier process
 	horizonWarned bool
+	standing      Standing
 	logged        string // the type of the last claim's error that was logged
 	loggedAt      time.Duration
 }
@@ -97,6 +98,7 @@ func (l *loop) take(e lease.Event) {
 		l.wake, l.stopWake = l.config.Clock.After(max(0, at-l.config.Clock.Monotonic()))
 	}
 	l.publish()
+	l.stand()
 }
 
 // free reports whether there is nothing to give back: any process may claim the worker id.

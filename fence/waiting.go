@@ -48,6 +48,31 @@ func (w Waiting) String() string {
 	return text
 }
 
+// Standing says whether a holder issues ids. See [Config].OnStanding.
+type Standing uint8
+
+// The standings.
+const (
+	Idle     Standing = iota // it issues none
+	StandsBy                 // it issues none, and nothing is wrong: by the store's last answer its worker id is another's
+	Issues                   // it issues ids
+)
+
+// stand calls OnStanding if the standing has changed.
+func (l *loop) stand() {
+	v, now := l.driver.State().View(), Idle
+	switch {
+	case v.Holding && v.Outage.Supply == lease.Issuing:
+		now = Issues
+	case v.Unanswered == nil && errors.Is(l.waiting.For, ErrNoWorker): // no other goroutine writes it
+		now = StandsBy
+	}
+	if now != l.standing && l.config.OnStanding != nil {
+		l.config.OnStanding(now)
+	}
+	l.standing = now
+}
+
 // next names the worker id that comes free first.
 func next(full *ExhaustedError) string {
 	if len(full.First) == 0 {

@@ -123,6 +123,67 @@ func TestOnWaitIsCalledOnceByEachCallThatWaits(t *testing.T) {
 	})
 }
 
+// TestStandingChangesWithTheWorkerIDAndTheStore has a second holder wait for the worker id of a first one, over a store that
+// goes away and comes back, and take over. Then its own store goes away until the window has ended.
+func TestStandingChangesWithTheWorkerIDAndTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := memstore.New()
+		first := open(t, memory.Client(), pinned)
+		faulty := faultstore.New(memory.Client(), nil, nil)
+		standings := make(chan fence.Standing, 100)
+		expect := func(when string, want ...fence.Standing) {
+			t.Helper()
+			synctest.Wait()
+			for _, want := range want {
+				select {
+				case got := <-standings:
+					if got != want {
+						t.Errorf("%s: %d, want %d", when, got, want)
+					}
+				default:
+					t.Errorf("%s: no change, want %d", when, want)
+				}
+			}
+			if n := len(standings); n > 0 {
+				t.Fatalf("%s: %d more changes, the first to %d", when, n, <-standings)
+			}
+		}
+		opened := make(chan *fence.Holder)
+		go func() {
+			h, err := tryOpen(t, faulty, pinned, func(c *fence.Config) {
+				c.ClaimWait, c.Process.PID, c.OnStanding = 1<<62, 2, func(s fence.Standing) { standings <- s }
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			opened <- h
+		}()
+		pass(time.Second)
+		expect("the worker id is held", fence.StandsBy)
+		faulty.Follow(noStore)
+		pass(time.Minute)
+		expect("the store is away", fence.Idle)
+		faulty.Follow(nil)
+		pass(time.Minute)
+		expect("the store is back", fence.StandsBy)
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		second := <-opened
+		expect("it takes over", fence.Issues)
+		faulty.Follow(noStore)
+		pass(2 * time.Minute)
+		expect("its window has ended", fence.Idle)
+		faulty.Follow(nil)
+		pass(2 * time.Minute)
+		expect("its term goes on", fence.Issues)
+		if err := second.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		expect("it is closed", fence.Idle)
+	})
+}
+
 // TestOnMadeIsCalledForANewNamespaceThoughOpenFails ends Open while it waits until the store can't lose the claim.
 func TestOnMadeIsCalledForANewNamespaceThoughOpenFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

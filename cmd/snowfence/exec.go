@@ -103,7 +103,7 @@ func daemonOf(cmd *cobra.Command, url, file string) (wrap.Daemon, error) {
 	if err != nil {
 		return wrap.Daemon{}, usage(cmd, err)
 	}
-	d := wrap.Daemon{URL: strings.TrimSuffix(at, "/readyz")}
+	d := wrap.Daemon{URL: at}
 	if file != "" {
 		content, err := os.ReadFile(file)
 		if err != nil {

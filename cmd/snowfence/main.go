@@ -18,7 +18,8 @@ import (
 )
 
 // program is what the verbs get of the world. Nothing else in this package
-// reads the environment, the clock or the terminal, or ends the process.
+// reads the environment, the clock or the terminal, or ends the process. But the
+// variables of systemd are read by its library.
 type program struct {
 	environ []string // as os.Environ
 	stdin   io.Reader

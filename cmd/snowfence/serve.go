@@ -49,13 +49,19 @@ Every setting can also stand in a configuration file or in a variable:
 		reserve := make([]byte, heapReserve)
 		defer runtime.KeepAlive(reserve)
 		served, level := p.daemon(c)
-		reload := make(chan struct{}, 1)
+		reload := make(chan func(), 1)
 		served.Reload = reload
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
+		m, err := managed(cmd.Context(), &served, served.Settings.Limits)
+		if err != nil {
+			return err
+		}
 		onHangup(ctx, func() {
+			done := m.reloads()
 			again, err := s.load(p)
 			if err != nil {
+				done()
 				served.Logger.Error("the configuration can't be read again: everything stays as it was", "error", err)
 				return
 			}
@@ -65,8 +71,9 @@ Every setting can also stand in a configuration file or in a variable:
 				served.Logger.Warn("other settings changed, which takes a restart", "keys", keys)
 			}
 			select {
-			case reload <- struct{}{}:
+			case reload <- done:
 			default: // one is asked for already
+				done()
 			}
 		})
 		if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }) {

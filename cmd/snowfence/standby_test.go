@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -182,7 +181,7 @@ func (d *duo) run() {
 	d.roles()
 }
 
-// roles waits until one daemon is ready and the other stands by. Ids don't tell: an answer of before a pause may come after it.
+// roles waits until one daemon is active and the other is ready and stands by. Ids don't tell: an answer of before a pause may come after it.
 func (d *duo) roles() (holder, successor *subject) {
 	d.t.Helper()
 	client := testkit.Client()
@@ -191,21 +190,21 @@ func (d *duo) roles() (holder, successor *subject) {
 		says := ""
 		holder, successor = nil, nil
 		for i, s := range d.subjects {
-			answer, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
+			active, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/activez")
 			if err != nil {
 				return fmt.Errorf("%w:\n%s", err, s.log())
 			}
-			var body struct{ Generators []struct{ Problem string } }
-			if err := json.Unmarshal([]byte(answer.body), &body); err != nil {
-				return err
+			ready, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
+			if err != nil {
+				return fmt.Errorf("%w:\n%s", err, s.log())
 			}
 			switch {
-			case answer.status == http.StatusOK:
+			case active.status == http.StatusOK:
 				holder = d.subjects[i]
-			case answer.status == http.StatusServiceUnavailable && len(body.Generators) == 1 && strings.HasSuffix(body.Generators[0].Problem, "/standby"):
+			case ready.status == http.StatusOK && strings.Contains(active.body, "problem/standby"):
 				successor = d.subjects[i]
 			}
-			says += fmt.Sprintf("daemon %d answers %d, %+v:\n%s", i, answer.status, body, s.log())
+			says += fmt.Sprintf("daemon %d answers %d, %s, and %d, %s:\n%s", i, active.status, active.body, ready.status, ready.body, s.log())
 		}
 		if holder == nil || successor == nil {
 			return errors.New(says)

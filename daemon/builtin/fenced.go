@@ -25,6 +25,9 @@ func fenced(p *place) (settings, check, open) {
 		c.Store, c.Existing, c.Process, c.Clock = p.Store, p.Existing, p.Process, p.Clock
 		c.Logger = cmp.Or(p.config.Logger, slog.New(slog.DiscardHandler)).With("generator", p.generator)
 		c.OnWait, c.OnMade = p.config.OnWait, p.config.OnMade
+		if tell := p.config.OnStanding; tell != nil {
+			c.OnStanding = func(s fence.Standing) { tell(p.generator, s) }
+		}
 		c.HorizonNotice = time.Nanosecond // until then the daemon says it
 		kept := p.journal(ctx, g, c.Logger)
 		if kept != nil {

@@ -29,6 +29,9 @@ type Config struct {
 	OnWait func(fence.Waiting)
 	OnMade func(snowfence.Layout)
 
+	// OnStanding is called with a generator and the standing of its holder, as that of [fence.Config]. Nil means no call.
+	OnStanding func(generator string, s fence.Standing)
+
 	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
 	ObjectIDs *ObjectIDs
 }

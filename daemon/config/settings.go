@@ -34,7 +34,7 @@ type Config struct {
 	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, whose protocol names none"` // "default" need not be there: clients then get an error
 
 	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`                   // empty means that the HTTP front has them
-	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez and /readyz alone, without TLS and a token; other hosts may reach it"` // empty means none
+	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means none
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`
@@ -79,7 +79,7 @@ type Limits struct {
 	WriteTimeout time.Duration `key:"write-timeout" default:"30s" min:"100ms" max:"10m" help:"longest time to mint and write an answer"`
 	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of a connection of HTTP or gRPC"`
 	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"`
-	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz at 503; 0 for not at all"`
+	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz and /activez at 503; 0 for not at all"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
 	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`

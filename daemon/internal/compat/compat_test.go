@@ -97,7 +97,7 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 		}
 	}
 	refused := newService(t, nil, nil)
-	refused.Refuse("ids", time.Minute)
+	refused.Refuse("ids", nil, time.Minute)
 	client := refused.Client(netip.Addr{})
 	if got, err := LeafSnowflake(keyed("ids"), client); err == nil || !strings.Contains(string(got.Body), "Result{id=-1,") {
 		t.Errorf("refused: %s, %v", got.Body, err)

@@ -16,6 +16,9 @@ type Status struct {
 	Form kind.Form
 	// Problem is what a request would meet now or before long, or nil.
 	Problem *Problem
+	// StandsBy is true while another process holds the generator's one worker id, and nothing is wrong. Problem is of
+	// type [Standby] then.
+	StandsBy bool
 	// Lease is nil while the generator is starting, or if its kind needs none.
 	Lease *kind.Lease
 	// Counter is nil while the generator is starting, or if a store does not count its ids.
@@ -42,7 +45,12 @@ type Trouble struct {
 	Until time.Time // until then ids go on; zero if that is not known, or there are none
 }
 
-// Ready reports whether every generator can mint, and will be able to for a while.
-func Ready(statuses []Status) bool {
+// Active reports whether every generator can mint, and will be able to for a while.
+func Active(statuses []Status) bool {
 	return !slices.ContainsFunc(statuses, func(s Status) bool { return s.Problem != nil })
+}
+
+// Ready reports whether every generator can mint, or stands by.
+func Ready(statuses []Status) bool {
+	return !slices.ContainsFunc(statuses, func(s Status) bool { return s.Problem != nil && !s.StandsBy })
 }

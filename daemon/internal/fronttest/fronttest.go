@@ -33,6 +33,16 @@ func Settings(t testing.TB, change ...func(*config.Config)) config.Config {
 	return c
 }
 
+// Standby is a generator that stands by while another process holds its one worker id.
+func Standby(t testing.TB) config.Generator {
+	t.Helper()
+	layout, err := snowfence.ParseLayout("ms41-seq22")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config.Generator{Layout: layout, Standby: true}
+}
+
 // Limits are the default limits of a front.
 func Limits(t testing.TB) front.Limits {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// health answers whether generators can mint.
+// health answers whether generators can mint, and as the server "" whether they do or stand by.
 type health struct {
 	*grpchealth.Server
 	service front.Service
@@ -91,9 +91,8 @@ func (h *health) look() {
 		true: grpc_health_v1.HealthCheckResponse_SERVING, false: grpc_health_v1.HealthCheckResponse_NOT_SERVING,
 	}
 	statuses := h.service.Statuses()
-	for _, all := range []string{"", snowfencev1.Ids_ServiceDesc.ServiceName} {
-		h.SetServingStatus(all, states[front.Ready(statuses)])
-	}
+	h.SetServingStatus("", states[front.Ready(statuses)]) // of the server, as probes of Kubernetes ask for
+	h.SetServingStatus(snowfencev1.Ids_ServiceDesc.ServiceName, states[front.Active(statuses)])
 	for _, s := range statuses {
 		h.SetServingStatus(s.Name, states[s.Problem == nil])
 	}

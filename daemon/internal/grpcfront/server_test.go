@@ -440,6 +440,31 @@ func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	}
 }
 
+// TestServerThatStandsByIsWellAndItsServiceIsNot asks by the three names of gRPC's health.
+func TestServerThatStandsByIsWellAndItsServiceIsNot(t *testing.T) {
+	s := service.New(service.Config{Settings: fronttest.Settings(t, func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": fronttest.Standby(t)}
+	})})
+	clock := snowfence.SystemClock()
+	server := New(Config{Service: s, Meter: metrics.NewFront("grpc", clock.Monotonic), Generator: config.DefaultGenerator, Limits: s.Limits(), Clock: clock})
+	f := &fixture{address: fronttest.Serve(t, server, nil)}
+	client := grpc_health_v1.NewHealthClient(f.dial(t))
+	const serving, not = grpc_health_v1.HealthCheckResponse_SERVING, grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	for _, healthy := range []bool{false, true} {
+		s.StandBy("default", healthy)
+		want := map[string]grpc_health_v1.HealthCheckResponse_ServingStatus{"": not, "default": not, "snowfence.v1.Ids": not}
+		if healthy {
+			want[""] = serving
+		}
+		for name, want := range want {
+			got, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: name})
+			if err != nil || got.GetStatus() != want {
+				t.Errorf("%q, in health %t: %v, %v, want %s", name, healthy, got, err, want)
+			}
+		}
+	}
+}
+
 func TestHealthFollowsTheGenerators(t *testing.T) {
 	f := newFixture(t, "")
 	client := grpc_health_v1.NewHealthClient(f.conn)

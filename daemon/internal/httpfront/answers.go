@@ -142,7 +142,8 @@ type generatorJSON struct {
 	Kind      string    `json:"kind"`
 	Namespace string    `json:"namespace"`
 	Form      string    `json:"form,omitempty"`
-	Ready     bool      `json:"ready"`
+	Ready     bool      `json:"ready"` // gives ids
+	StandsBy  bool      `json:"stands_by,omitempty"`
 	Problem   string    `json:"problem,omitempty"`
 	Ends      time.Time `json:"ends,omitzero"`
 	EndsSoon  bool      `json:"ends_soon"`
@@ -171,45 +172,52 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 }
 
-// ready answers 200 while every generator, or the one that is named, can mint and will be able to for a
-// while yet, and else a problem. Either way it says how those stand that the client may use. Without a name a wrong
+// health answers 200 while every generator, or the one that is named, is well, and else a problem. Either way it says how
+// those stand that the client may use. Without a name a wrong
 // token is like none, and so is an unknown host or a page of another site: they must not take the
 // server away from a load balancer. With a name the token must allow it: or names could be guessed.
-func (h *Handler) ready(w http.ResponseWriter, r *call) error {
-	name := r.value("{name}")
-	var refused error
-	if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes asks for no token
-		refused = r.client.Authorize(token.Bearer(shown))
-	}
-	if name != "" {
-		if err := cmp.Or(refused, r.client.Admit(name)); err != nil {
-			return err
+func (h *Handler) health(well func([]front.Status) bool) answer {
+	return func(w http.ResponseWriter, r *call) error {
+		name := r.value("{name}")
+		var refused error
+		if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes asks for no token
+			refused = r.client.Authorize(token.Bearer(shown))
 		}
-	}
-	others := func(s front.Status) bool { return name != "" && s.Name != name }
-	statuses := slices.DeleteFunc(h.Service.Statuses(), others)
-	if len(statuses) == 0 {
-		return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
-	}
-	ready := front.Ready(statuses)
-	statuses, _ = r.client.Statuses() // none without a token that is asked for
-	if h.admit(r.Request, nil) != nil || !h.has(everybody) {
-		statuses = nil // a front for probes may be open to strangers
-	}
-	statuses = slices.DeleteFunc(statuses, others)
-	if ready {
-		return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
-	}
-	return &problem{
-		Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
-		Detail: "a generator can not mint, or soon may not be able to", Generators: describe(statuses), retryAfter: time.Second,
+		if name != "" {
+			if err := cmp.Or(refused, r.client.Admit(name)); err != nil {
+				return err
+			}
+		}
+		others := func(s front.Status) bool { return name != "" && s.Name != name }
+		statuses := slices.DeleteFunc(h.Service.Statuses(), others)
+		if len(statuses) == 0 {
+			return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
+		}
+		all := statuses
+		statuses, _ = r.client.Statuses() // none without a token that is asked for
+		if h.admit(r.Request, nil) != nil || !h.has(everybody) {
+			statuses = nil // a front for probes may be open to strangers
+		}
+		shown := describe(slices.DeleteFunc(statuses, others))
+		if well(all) {
+			return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{shown})
+		}
+		p := &problem{
+			Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
+			Detail: "a generator can not mint, or soon may not be able to", retryAfter: time.Second,
+		}
+		if front.Ready(all) {
+			p = asProblem(front.Standby.Problem(nil))
+		}
+		p.Generators = shown
+		return p
 	}
 }
 
 func describe(statuses []front.Status) []generatorJSON {
 	list := make([]generatorJSON, len(statuses))
 	for i, s := range statuses {
-		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, EndsSoon: s.EndsSoon}
+		list[i] = generatorJSON{Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, StandsBy: s.StandsBy, EndsSoon: s.EndsSoon}
 		if s.Form != 0 {
 			list[i].Form = s.Form.String()
 		}

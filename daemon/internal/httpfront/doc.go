@@ -9,7 +9,8 @@
 //	POST      …/reservations/{number}/void         its document will never exist
 //	GET       /v1/decode/{id}?layout=              what an id says
 //	GET       /livez                               is it running
-//	GET       /readyz, /readyz/{name}              can all generators mint; can this one
+//	GET       /readyz, /readyz/{name}              do all generators give ids, or stand by; does this one
+//	GET       /activez, /activez/{name}            do all generators give ids; does this one
 //	GET       /metrics                             Prometheus
 //	GET       /, /ui/…                             the page, by package page
 //	GET       /openapi.yaml                        this surface, in full

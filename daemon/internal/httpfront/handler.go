@@ -93,8 +93,10 @@ func (h *Handler) table() []route {
 		h.theirs("/tinyid/id/nextSegmentId", anyMethod, compat.TinySegment, others),
 		h.theirs("/tinyid/id/nextSegmentIdSimple", anyMethod, compat.TinySegmentSimple, others),
 		ours("/livez", get, h.static(typePlain, []byte("live\n")), monitors),
-		ours("/readyz", get, h.ready, monitors),
-		ours("/readyz/{name}", get, h.ready, monitors),
+		ours("/readyz", get, h.health(front.Ready), monitors),
+		ours("/readyz/{name}", get, h.health(front.Ready), monitors),
+		ours("/activez", get, h.health(front.Active), monitors),
+		ours("/activez/{name}", get, h.health(front.Active), monitors),
 		ours("/metrics", get, h.expose, operators),
 		ours("/openapi.yaml", get, h.static("application/yaml", api.OpenAPI()), everybody),
 	}
@@ -213,7 +215,7 @@ func (h *Handler) listed() string {
 	if h.has(everybody) {
 		return "the addresses are listed at /openapi.yaml"
 	}
-	return "this address answers /livez, /readyz and /readyz/NAME alone"
+	return "this address answers /livez, /readyz, /readyz/NAME, /activez and /activez/NAME alone"
 }
 
 // static answers with the same at all times.

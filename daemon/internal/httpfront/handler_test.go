@@ -306,6 +306,39 @@ func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
 	}
 }
 
+// TestStandbyIsReadyAndNotActive asks a server with one generator that stands by, and one that gives ids: by itself, and as
+// a front for probes.
+func TestStandbyIsReadyAndNotActive(t *testing.T) {
+	f := newFixture(t, "", func(c *config.Config) {
+		c.Generators = map[string]config.Generator{"default": {}, "orders": fronttest.Standby(t)}
+	})
+	ask := func(path string, want int, parts ...string) *httptest.ResponseRecorder {
+		t.Helper()
+		w := f.do(request("GET", path))
+		if w.Code != want || slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(w.Body.String(), part) }) {
+			t.Errorf("%s: %d %s, want %d and %q", path, w.Code, w.Body, want, parts)
+		}
+		return w
+	}
+	ask("/readyz", 503, "not-ready") // whether anything is wrong is not known yet
+	wantProblem(t, ask("/activez", 503), 503, "not-ready")
+	f.Service.(*service.Service).StandBy("orders", true)
+	stands := `"ready":false,"stands_by":true,"problem":"` + typePrefix + `standby"`
+	ask("/readyz", 200, `"name":"orders"`, stands)
+	ask("/readyz/orders", 200, stands)
+	wantProblem(t, ask("/activez", 503, stands), 503, "standby")
+	wantProblem(t, ask("/activez/orders", 503, stands), 503, "standby")
+	ask("/activez/default", 200)
+	wantProblem(t, f.do(request("GET", "/v1/generators/orders/ids")), 503, "standby")
+	f.Public, f.Admin = false, false
+	f.Handler = New(f.Config)
+	ask("/readyz", 200, `{"generators":[]}`)
+	wantProblem(t, ask("/activez", 503), 503, "standby")
+	f.Service.(*service.Service).Leave()
+	wantProblem(t, ask("/readyz", 503), 503, "not-ready")
+	wantProblem(t, ask("/activez", 503), 503, "not-ready")
+}
+
 func TestReadinessOfOneGeneratorIsItsOwn(t *testing.T) {
 	f := newFixture(t, "", func(c *config.Config) {
 		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting

@@ -195,20 +195,23 @@ func probes(t *testing.T) map[string][]probe {
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/507f1f77bcf86cd79943901x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/x"), 400)
 	add("/v1/decode/{id}", open, request("GET", "/v1/decode/1?layout=x"), 400)
-	for _, path := range []string{"/livez", "/readyz", "/metrics", "/openapi.yaml"} {
+	for _, path := range []string{"/livez", "/readyz", "/activez", "/metrics", "/openapi.yaml"} {
 		add(path, open, request("GET", path), 200)
 		add(path, open, large("GET", path), 413)
 	}
-	add("/readyz", failing(snowfence.ErrRevoked), request("GET", "/readyz"), 503)
-	add("/readyz", starting, request("GET", "/readyz"), 503)
-	add("/readyz/{name}", open, request("GET", "/readyz/default"), 200)
-	add("/readyz/{name}", guarded, request("GET", "/readyz/default"), 401)
 	few := newFixture(t, "few "+words.HashOf("of-none").String()+" generators=-")
-	add("/readyz/{name}", few, request("GET", "/readyz/default", "Authorization: Bearer of-none"), 403)
-	add("/readyz/{name}", newLimited(t, token), request("GET", "/readyz/default", "Authorization: Bearer wrong"), 429)
-	add("/readyz/{name}", open, request("GET", "/readyz/none"), 404)
-	add("/readyz/{name}", open, large("GET", "/readyz/default"), 413)
-	add("/readyz/{name}", starting, request("GET", "/readyz/default"), 503)
+	for _, path := range []string{"/readyz", "/activez"} {
+		of, named := path+"/{name}", path+"/default"
+		add(path, failing(snowfence.ErrRevoked), request("GET", path), 503)
+		add(path, starting, request("GET", path), 503)
+		add(of, open, request("GET", named), 200)
+		add(of, guarded, request("GET", named), 401)
+		add(of, few, request("GET", named, "Authorization: Bearer of-none"), 403)
+		add(of, newLimited(t, token), request("GET", named, "Authorization: Bearer wrong"), 429)
+		add(of, open, request("GET", path+"/none"), 404)
+		add(of, open, large("GET", named), 413)
+		add(of, starting, request("GET", named), 503)
+	}
 	add("/metrics", guarded, request("GET", "/metrics"), 401)
 	add("/metrics", open, request("GET", "/metrics", "Origin: null"), 403)
 	add("/metrics", open, request("GET", "/metrics", "Host: evil.example"), 421)

@@ -18,6 +18,8 @@ type Front struct {
 	Key string
 	// Address is where to listen, as host:port.
 	Address string
+	// Listener listens there already. Nil means that nothing does.
+	Listener net.Listener
 	// Protocols are what TLS offers by ALPN. None means that it offers nothing.
 	Protocols []string
 	// Meter counts connections. Nil means that they are not counted.
@@ -57,7 +59,10 @@ func Open(ctx context.Context, front Front) (net.Listener, error) {
 	if front.Certificates != nil {
 		tlsConfig = front.Certificates.config(front.Protocols)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", front.Address)
+	listener, err := front.Listener, error(nil)
+	if listener == nil {
+		listener, err = new(net.ListenConfig).Listen(ctx, "tcp", front.Address)
+	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf(`listen on %s: address already in use: set %s to another address, or to "" to turn it off`, front.Address, front.Key)

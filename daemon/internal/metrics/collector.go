@@ -54,10 +54,10 @@ func NewCollector(s front.Service) prometheus.Collector {
 	}
 	add(counter, "ids_total", "Ids minted.", func(s front.Status) (float64, bool) { return float64(s.IDs), true })
 	add(gauge, "generator_ready", "1 while the generator can mint and will be able to for a while yet, else 0.", func(s front.Status) (float64, bool) {
-		if s.Problem == nil {
-			return 1, true
-		}
-		return 0, true
+		return one(s.Problem == nil), true
+	})
+	add(gauge, "generator_standby", "1 while the generator stands by for another process and nothing is wrong, else 0.", func(s front.Status) (float64, bool) {
+		return one(s.StandsBy), true
 	})
 	add(gauge, "generator_ends_timestamp_seconds", "When the generator's ids are used up: at its layout's horizon, or at its counter's limit by the average rate; absent if that is not known.", func(s front.Status) (float64, bool) {
 		return float64(s.Ends.Unix()), !s.Ends.IsZero()
@@ -94,6 +94,14 @@ func NewCollector(s front.Service) prometheus.Collector {
 		return float64(c.RunsOut.Unix()), !c.RunsOut.IsZero()
 	})
 	return c
+}
+
+// one is 1 for what is so, and else 0.
+func one(so bool) float64 {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 // failingFor is for how long a generator's store has failed. A generator without a store has no such time.

@@ -32,6 +32,8 @@ type Config struct {
 	Clock snowfence.Clock
 	// Logger gets the faults. Nil means that nothing is logged.
 	Logger *slog.Logger
+	// Changed is called when a generator may stand otherwise than before. Nil means no call.
+	Changed func()
 }
 
 // Service mints ids for fronts. It is safe for concurrent use.
@@ -47,6 +49,7 @@ type Service struct {
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
 	wrong      wrong
+	changed    func()
 }
 
 // generator is starting until it has a minter, and stopped once that was taken away.
@@ -56,8 +59,9 @@ type generator struct {
 	most     int // ids of one request, by the configuration
 	minter   atomic.Pointer[served]
 	stopped  atomic.Bool
-	refused  atomic.Int64 // of a generator that an operator must mend: the pause between attempts, in ns; 0 for others
-	audits   atomic.Int64 // under way, of a series
+	refused  atomic.Pointer[refusal] // why it can't start; nil before that was tried
+	audits   atomic.Int64            // under way, of a series
+	standsBy atomic.Bool             // the holder says so
 
 	// The counters have cache lines of their own, so that counting does not
 	// slow down reads of the fields above.
@@ -67,6 +71,12 @@ type generator struct {
 	trouble  atomic.Pointer[trouble] // nil after a success
 	_        [64]byte
 	problems [front.Types]atomic.Uint64
+}
+
+// refusal is why a generator can't start.
+type refusal struct {
+	err   error
+	pause time.Duration // between attempts, if an operator must mend it; 0 for others
 }
 
 // served is a minter and what it can do.
@@ -92,6 +102,10 @@ func New(cfg Config) *Service {
 		memory:     cfg.Memory,
 		clock:      cmp.Or(cfg.Clock, snowfence.SystemClock()),
 		log:        cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler)),
+		changed:    cfg.Changed,
+	}
+	if s.changed == nil {
+		s.changed = func() {}
 	}
 	if l := cfg.Settings.Limits; l.AddressRate > 0 {
 		s.addresses = &addresses{rate: l.AddressRate, neighbours: map[netip.Prefix]*neighbour{}}
@@ -136,14 +150,24 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 		}
 	}
 	g.minter.Store(m)
+	s.changed()
 	return nil
 }
 
-// Refuse says that a generator can't start until an operator acts, and is tried again after each pause. A pause of 0 takes
-// that back. It does nothing to a generator that serves.
-func (s *Service) Refuse(name string, pause time.Duration) {
+// Refuse says why a generator can't start. With a pause it can't until an operator acts, and is tried again after each pause.
+// It does nothing to a generator that serves.
+func (s *Service) Refuse(name string, err error, pause time.Duration) {
 	if g, ok := s.generators[name]; ok {
-		g.refused.Store(int64(pause))
+		g.refused.Store(&refusal{err, pause})
+		s.changed()
+	}
+}
+
+// StandBy says whether another process holds the generator's worker id, and nothing is wrong.
+func (s *Service) StandBy(name string, does bool) {
+	if g, ok := s.generators[name]; ok {
+		g.standsBy.Store(does)
+		s.changed()
 	}
 }
 
@@ -157,7 +181,10 @@ func (g *generator) layout() snowfence.Layout {
 
 // Leave has every generator say that it is not ready, as with a problem of type [front.Stopped]. It serves still, so that clients can turn
 // to another server before this one refuses them.
-func (s *Service) Leave() { s.leaving.Store(true) }
+func (s *Service) Leave() {
+	s.leaving.Store(true)
+	s.changed()
+}
 
 // Stop makes every later call a problem of type [front.Stopped]. It closes no minters.
 func (s *Service) Stop() {
@@ -193,19 +220,25 @@ func most(g config.Generator, limit int) int {
 
 // away returns why the generator gives no ids by a minter, which is nil before it serves, or nil.
 func (g *generator) away(m *served) *front.Problem {
-	switch pause := time.Duration(g.refused.Load()); {
+	switch {
 	case g.stopped.Load():
 		return front.Stopped.Problem(nil)
 	case m != nil:
 		return nil
-	case pause > 0:
-		p := front.Refused.Problem(nil)
-		p.RetryAfter = pause
+	}
+	var why refusal
+	if refused := g.refused.Load(); refused != nil {
+		why = *refused
+	}
+	switch {
+	case why.pause > 0:
+		p := front.Refused.Problem(why.err)
+		p.RetryAfter = why.pause
 		return p
 	case g.settings.Standby:
-		return front.Standby.Problem(nil)
+		return front.Standby.Problem(why.err)
 	}
-	return front.Starting.Problem(nil)
+	return front.Starting.Problem(why.err)
 }
 
 // problem counts a problem, and logs it if an operator should look at it.

@@ -179,18 +179,18 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Starting || p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
-	if front.Ready(s.Statuses()) {
+	if s.StandBy("a", true); front.Ready(s.Statuses()) { // which is for those that are set up for it
 		t.Error("ready before it has a minter")
 	}
 	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
-	if err := askFor(anybody(s), "a", 1, &b); err != nil || !front.Ready(s.Statuses()) {
-		t.Errorf("with a minter: %v, ready %v", err, front.Ready(s.Statuses()))
+	if err := askFor(anybody(s), "a", 1, &b); err != nil || !front.Active(s.Statuses()) {
+		t.Errorf("with a minter: %v, ready %v", err, front.Active(s.Statuses()))
 	}
 	s.Stop()
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Stopped || front.Ready(s.Statuses()) {
-		t.Errorf("after Stop: %+v, ready %v", p, front.Ready(s.Statuses()))
+	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Stopped || front.Active(s.Statuses()) {
+		t.Errorf("after Stop: %+v, ready %v", p, front.Active(s.Statuses()))
 	}
 	if err := s.Serve("b", new(counting)); err == nil {
 		t.Error("a generator that was not configured was given a minter")
@@ -209,8 +209,12 @@ func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
 		if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Standby || p.RetryAfter == 0 {
 			t.Errorf("%s: %+v", when, p)
 		}
-		if status := s.Statuses(); front.Ready(status) || status[0].Problem.Type != front.Standby {
-			t.Errorf("%s: %+v", when, status)
+		for _, healthy := range []bool{false, true} {
+			s.StandBy("a", healthy)
+			status := s.Statuses()
+			if front.Active(status) || front.Ready(status) != healthy || status[0].StandsBy != healthy || status[0].Problem.Type != front.Standby {
+				t.Errorf("%s, in health %t: %+v", when, healthy, status)
+			}
 		}
 	}
 	stands("before it has held it")
@@ -219,6 +223,9 @@ func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
 		t.Fatal(err)
 	}
 	stands("after it has lost it")
+	if s.Leave(); front.Ready(s.Statuses()) {
+		t.Error("it leaves, and is ready")
+	}
 }
 
 func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
@@ -230,7 +237,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 		}
 	}
 	statuses := s.Statuses()
-	if front.Ready(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != front.LeaseUnavailable {
+	if front.Active(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != front.LeaseUnavailable {
 		t.Errorf("with one that is not: %v, %v", statuses[0].Problem, statuses[1].Problem)
 	}
 	// It still mints: readiness looks ahead.
@@ -239,7 +246,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 		t.Error(err)
 	}
 	b.ready = nil
-	if !front.Ready(s.Statuses()) {
+	if !front.Active(s.Statuses()) {
 		t.Error("not ready though both are")
 	}
 }
@@ -464,7 +471,7 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 		var b kind.Batch
 		ready := func(want bool, when string) {
 			t.Helper()
-			if got := front.Ready(s.Statuses()); got != want {
+			if got := front.Active(s.Statuses()); got != want {
 				t.Errorf("%s: ready is %t, want %t", when, got, want)
 			}
 		}

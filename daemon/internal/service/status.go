@@ -44,10 +44,11 @@ func (s *Service) Statuses() []front.Status {
 	for i, g := range all {
 		statuses[i] = s.status(g)
 		if m := g.minter.Load(); m != nil && m.of != nil && !g.stopped.Load() {
-			statuses[i].Problem = s.status(m.of).Problem
+			of := s.status(m.of)
+			statuses[i].Problem, statuses[i].StandsBy = of.Problem, of.StandsBy
 		}
-		if statuses[i].Problem == nil && s.leaving.Load() {
-			statuses[i].Problem = front.Stopped.Problem(nil)
+		if (statuses[i].Problem == nil || statuses[i].StandsBy) && s.leaving.Load() {
+			statuses[i].Problem, statuses[i].StandsBy = front.Stopped.Problem(nil), false
 		}
 	}
 	return statuses
@@ -58,6 +59,7 @@ func (s *Service) status(g *generator) front.Status {
 	if status.Problem == nil {
 		status.Problem = s.troubled(g)
 	}
+	status.StandsBy = status.Problem != nil && status.Problem.Type == front.Standby && g.standsBy.Load()
 	status.Trouble = troubleOf(status.Lease, status.Counter, s.clock.Wall())
 	status.Ends, status.EndsSoon = ending(g.layout(), status.Counter, s.clock.Wall())
 	return status

@@ -35,6 +35,7 @@ func (s *Service) failed(g *generator, p *front.Problem) {
 	}
 	before := g.trouble.Swap(&trouble{p, s.clock.Monotonic()})
 	if before == nil || before.problem.Type != p.Type {
+		s.changed()
 		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "error", p.Cause)
 	}
 }
@@ -42,6 +43,7 @@ func (s *Service) failed(g *generator, p *front.Problem) {
 // succeeded ends the trouble of a generator.
 func (s *Service) succeeded(g *generator) {
 	if g.trouble.Load() != nil && g.trouble.Swap(nil) != nil {
+		s.changed()
 		s.log.Info("the generator gives ids again", "generator", g.name)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (v *View) generator(s front.Status) Generator {
 	set := v.config.Generators[s.Name]
 	g := Generator{
-		Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, IDs: count(s.IDs), Last: newest(s),
+		Name: s.Name, Kind: s.Kind, Namespace: s.Namespace, Ready: s.Problem == nil, StandsBy: s.StandsBy, IDs: count(s.IDs), Last: newest(s),
 		Ends: s.Ends.UTC(), EndsSoon: s.EndsSoon, Waits: "0", Losses: "0", Extensions: "0", Refused: []Refusal{},
 	}
 	if len(set.Stores) > 0 {

@@ -40,11 +40,12 @@ type Generator struct {
 	Layout    string  `json:"layout,omitempty"`
 	Form      string  `json:"form,omitempty"`
 	Ready     bool    `json:"ready"`
-	Problem   string  `json:"problem,omitempty"` // the name of the problem's type
-	Trouble   string  `json:"trouble,omitempty"` // a store that does not do its part, although ids go on
-	IDs       string  `json:"ids"`               // minted since the start
-	Rate      float64 `json:"rate"`              // ids a second, over the last ten seconds, or up to twenty after a pause
-	Last      string  `json:"last,omitempty"`    // no id is above it so far: the last one of the reserved ticks, or of the reserved numbers
+	StandsBy  bool    `json:"stands_by,omitempty"` // for another process, and nothing is wrong
+	Problem   string  `json:"problem,omitempty"`   // the name of the problem's type
+	Trouble   string  `json:"trouble,omitempty"`   // a store that does not do its part, although ids go on
+	IDs       string  `json:"ids"`                 // minted since the start
+	Rate      float64 `json:"rate"`                // ids a second, over the last ten seconds, or up to twenty after a pause
+	Last      string  `json:"last,omitempty"`      // no id is above it so far: the last one of the reserved ticks, or of the reserved numbers
 
 	Worker     *int64    `json:"worker,omitempty"` // held now
 	Until      time.Time `json:"until,omitzero"`   // ids go on until then without the store

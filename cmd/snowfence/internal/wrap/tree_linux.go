@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 )
 
@@ -82,33 +81,8 @@ func clockSteps() (steps <-chan struct{}, end func() error, err error) {
 	return seen, timer.Close, nil
 }
 
-// service is the service manager, if there is one.
-type service struct {
-	socket   string
-	watchdog time.Duration // how long it waits for a ping; 0 for any time
-}
-
-func serviceOf(environ []string) (s service) {
-	pid := strconv.Itoa(os.Getpid())
-	for _, variable := range environ {
-		switch name, value, _ := strings.Cut(variable, "="); name {
-		case "NOTIFY_SOCKET":
-			s.socket = value
-		case "WATCHDOG_USEC":
-			n, _ := strconv.ParseInt(value, 10, 64)
-			s.watchdog = time.Duration(n) * time.Microsecond
-		case "WATCHDOG_PID":
-			pid = value
-		}
-	}
-	if s.socket == "" || pid != strconv.Itoa(os.Getpid()) {
-		s.watchdog = 0 // it watches somebody else
-	}
-	return s
-}
-
 // others returns the environment without the variables of the wrapper.
-func (service) others(environ []string) []string {
+func others(environ []string) []string {
 	own := []string{"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "SNOWFENCE_WORKER_ID", "SNOWFENCE_DATACENTER_ID", "SNOWFENCE_LAYOUT", "SNOWFENCE_EPOCH_MS"}
 	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
@@ -116,13 +90,5 @@ func (service) others(environ []string) []string {
 	})
 }
 
-// notify tells the service manager about the program, and does not wait.
-func (s service) notify(state string) {
-	if s.socket == "" {
-		return
-	}
-	if connection, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: s.socket, Net: "unixgram"}); err == nil {
-		_, _ = connection.Write([]byte(state))
-		_ = connection.Close()
-	}
-}
+// notify tells the service manager about the program, if there is one.
+func notify(state string) { _, _ = systemd.SdNotify(false, state) }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 
 	"snowfence.example/snowfence"
@@ -26,7 +27,7 @@ const patience = 10 * time.Second
 type wrapper struct {
 	*lease
 	path     string
-	service  service
+	watchdog time.Duration // how long the service manager waits for a ping; 0 for any time
 	pid      int           // of the program; 0 before its start and after its end
 	started  bool          // the program was
 	code     int           // that the program ended with
@@ -57,7 +58,10 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if l == nil {
 		return 0, err
 	}
-	w := &wrapper{lease: l, path: path, service: serviceOf(c.Environ)}
+	w := &wrapper{lease: l, path: path}
+	if err == nil {
+		w.watchdog, err = systemd.SdWatchdogEnabled(false)
+	}
 	if err == nil {
 		err = w.run(ctx, steps)
 	}
@@ -84,8 +88,8 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 	switch window := w.held.Answer().Window; {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case w.service.watchdog > 0 && (w.service.watchdog <= window/3 || w.service.watchdog > window/3*2):
-		return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("the watchdog of the service is %s, must be above %s and at most %s: a third and two thirds of the window", w.service.watchdog, window/3, window/3*2))
+	case w.watchdog > 0 && (w.watchdog <= window/3 || w.watchdog > window/3*2):
+		return snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("the watchdog of the service is %s, must be above %s and at most %s: a third and two thirds of the window", w.watchdog, window/3, window/3*2))
 	}
 	if w.Own != nil {
 		w.Own()
@@ -122,7 +126,7 @@ func (w *wrapper) proceed(ctx context.Context, answers chan<- reply) error {
 		return w.gone
 	case w.gone == nil && !w.held.Asking() && w.Clock.Monotonic() >= w.due:
 		w.gone = w.extend(ctx, answers)
-	case !w.started && w.held.Usable() > 0 && !w.early() && w.left() > max(window/3, w.service.watchdog):
+	case !w.started && w.held.Usable() > 0 && !w.early() && w.left() > max(window/3, w.watchdog):
 		return w.start()
 	}
 	return nil
@@ -137,7 +141,7 @@ func (w *wrapper) start() (err error) {
 	for _, argument := range w.Arguments[1:] {
 		arguments = append(arguments, strings.NewReplacer("{worker}", worker, "{datacenter}", datacenter).Replace(argument))
 	}
-	environ := append(w.service.others(w.Environ),
+	environ := append(others(w.Environ),
 		"SNOWFENCE_WORKER_ID="+worker, "SNOWFENCE_DATACENTER_ID="+datacenter,
 		"SNOWFENCE_LAYOUT="+a.Layout.String(), "SNOWFENCE_EPOCH_MS="+strconv.FormatInt(a.Layout.Epoch.UnixMilli(), 10))
 	w.pid, err = syscall.ForkExec(w.path, arguments, &syscall.ProcAttr{ //nolint:gosec // the user names the program
@@ -147,7 +151,7 @@ func (w *wrapper) start() (err error) {
 		return fmt.Errorf("start %s: %w", w.path, err)
 	}
 	w.started = true
-	w.service.notify("READY=1")
+	notify(systemd.SdNotifyReady)
 	return nil
 }
 
@@ -197,8 +201,8 @@ func (w *wrapper) answered(r reply) {
 	}
 	if w.gone = r.err; w.gone != nil {
 		w.Note("the worker id can't be kept: %v", w.gone)
-	} else if w.started && w.left() > w.service.watchdog {
-		w.service.notify("WATCHDOG=1")
+	} else if w.started && w.left() > w.watchdog {
+		notify(systemd.SdNotifyWatchdog)
 	}
 }
 

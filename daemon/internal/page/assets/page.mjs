@@ -64,8 +64,8 @@ function showCards() {
   for (const [i, g] of state.generators.entries()) {
     const card = cards[i]
     const f = (name) => card.querySelector(`[data-f=${name}]`)
-    card.className = `card ${g.ready ? (g.trouble ? "soon" : "") : "stopped"}`
-    set(f("ready"), g.ready ? (g.trouble ? "at risk" : "ready") : "stopped")
+    card.className = `card ${g.stands_by ? "standby" : g.ready ? (g.trouble ? "soon" : "") : "stopped"}`
+    set(f("ready"), g.stands_by ? "stands by" : g.ready ? (g.trouble ? "at risk" : "ready") : "stopped")
     set(f("rate"), grouped(decimals(0, g.rate)))
     set(f("last"), g.last || "none yet")
     set(f("worker"), g.worker === undefined ? "–" : String(g.worker))

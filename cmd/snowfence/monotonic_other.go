@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "time"
+
+// monotonic is zero, as there is no service manager that asks.
+func monotonic() time.Duration { return 0 }
