@@ -50,7 +50,7 @@ func StartEngine(t testing.TB, name string) Engine {
 }
 
 // External returns the address of a server that the environment names for an engine, and
-// whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS and _NATS as host:port,
+// whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS, _NATS and _KUBERNETES as host:port,
 // _POSTGRES and _MYSQL as a store's URL. The conformance suite then runs on that one, and
 // leaves out what needs control over its server.
 func External(engine string) (address string, ok bool) {

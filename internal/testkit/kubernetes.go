@@ -236,7 +236,11 @@ func (k *Kubernetes) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return kubernetesCall(ctx, "http://"+k.Etcd.Addr(), "", http.MethodPost, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, nil)
+	err = kubernetesCall(ctx, "http://"+k.Etcd.Addr(), "", http.MethodPost, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, nil)
+	if err != nil && strings.Contains(err.Error(), "has been compacted") {
+		return nil
+	}
+	return err
 }
 
 func kubernetesCall(ctx context.Context, server, token, method, path string, body, answer any) error {

@@ -22,7 +22,7 @@ type place struct {
 	config    *rest.Config
 	base      *url.URL // of every path
 	namespace string
-	tokenFile string // holds the token of each request; empty means that the config says who asks
+	tokenFile string // read for each request, since tokens are replaced within hours; empty means that the config says who asks
 }
 
 // locate reads the files that say where the store is. It connects to nothing.
@@ -39,6 +39,9 @@ func (c Config) locate() (at place, err error) {
 	}
 	if at.namespace = cmp.Or(c.Namespace, at.namespace); err == nil && !label.MatchString(at.namespace) {
 		err = fmt.Errorf("namespace %.80q: is none: name it in the URL", at.namespace)
+	}
+	if err == nil && at.tokenFile != "" {
+		_, err = readText(at.tokenFile)
 	}
 	if err == nil {
 		at.base, _, err = rest.DefaultServerUrlFor(at.config)
@@ -69,16 +72,6 @@ func readText(file string) (string, error) {
 	return text, err
 }
 
-// authorize adds the token that the file has now: a service account's is replaced within its lifetime.
-func (at place) authorize(request *http.Request) error {
-	if at.tokenFile == "" {
-		return nil
-	}
-	token, err := readText(at.tokenFile)
-	request.Header.Set("Authorization", "Bearer "+token)
-	return err
-}
-
 // connect returns what sends requests as the place says, and what closes idle connections.
 //
 // client-go makes the TLS configuration and adds the credentials, those of plugins too. The connections are our own, and
@@ -89,9 +82,6 @@ func (at place) connect() (http.RoundTripper, func(), error) {
 		at.config.ExecProvider.StdinUnavailable = true // nobody types here
 	}
 	tls, err := rest.TLSConfigFor(at.config)
-	if err == nil {
-		err = at.authorize(&http.Request{Header: http.Header{}}) // the file is there
-	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,15 +4,14 @@
 //	kubernetes:///NAMESPACE?prefix=ids
 //	kubernetes:///NAMESPACE?kubeconfig=/etc/snowfence/kubeconfig&context=production
 //
-// docs/engines.md is for operators: rights, what can go wrong, the load on the API server, and backups. Nothing rests
-// on watches, on the Leases' times or on any clock. There is no [store.Clock]: the only time that an API server tells
-// is a header with whole seconds, which may be of a proxy.
+// docs/engines.md is for operators. Nothing rests on watches, on the Leases' times or on any clock. There is no
+// [store.Clock]: the only time that an API server tells is a header with whole seconds, which may be of a proxy.
 //
 // # Storage
 //
 // A register is one Lease. Its name is the prefix, a dot and the key, with dots for slashes: ids.ns.default.worker.7.
-// A key that makes no name has its hash there. Annotations hold the key, the value and a random token; a value that is
-// no plain text is in base64. A label has the prefix, for List. Nothing is ever deleted.
+// A key that makes no name has its hash there. Annotations hold the key, the value in quotes, a random token, and an id
+// of the store, which a Lease by the name of the prefix has, too. A label has the prefix, for List.
 //
 // HOLDER in kubectl's output is the host and the process id of the last writer, and renewTime is the time of its write,
 // by its own clock. The other fields stay empty: they would repeat what is within the value, which this package does not
@@ -24,6 +23,5 @@
 // # The URL
 //
 // It has no host. Without the keys kubeconfig and context, a pod uses its service account, and other programs what
-// kubectl would use. The other keys are service-account, the folder of the account's files, and loss. Token files are
-// read for each request, since they are replaced within hours.
+// kubectl would use. The other keys are service-account, the folder of the account's files, and loss.
 package kubernetesstore

@@ -2,9 +2,9 @@ package kubernetesstore
 
 import (
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 
 	coordination "k8s.io/api/coordination/v1"
@@ -21,9 +21,9 @@ const (
 	keyAnnotation   = own + "key"
 	tokenAnnotation = own + "token"
 	valueAnnotation = own + "value"
+	storeAnnotation = own + "store" // the anchor's
 
-	encoded = "base64:" // begins the text of a value that is not plain
-	hashed  = "x-"      // begins what stands for a key that can't be a part of a name
+	hashed  = "x-" // begins what stands for a key that can't be a part of a name
 	maxName = 253
 )
 
@@ -41,32 +41,10 @@ func leaseName(prefix, key string) string {
 	return prefix + "." + hashed + hex.EncodeToString(sum[:20])
 }
 
-// valueText is a value as an annotation has it: as it is, where people can read it, or in base64. No character of a
-// plain text takes more than two bytes in JSON.
-func valueText(value []byte) string {
-	plain := !strings.HasPrefix(string(value), encoded)
-	for _, c := range value {
-		plain = plain && (c == '\n' || c >= ' ' && c <= '~') && c != '<' && c != '>' && c != '&'
-	}
-	if plain {
-		return string(value)
-	}
-	return encoded + base64.StdEncoding.EncodeToString(value)
-}
+// valueText is a value as an annotation has it: a literal of Go, in ASCII. Most values are text, and read well.
+func valueText(value []byte) string { return strconv.QuoteToASCII(string(value)) }
 
-// valueOf is the reverse of valueText, which makes one text of a value only.
-func valueOf(text string) (value []byte, ok bool) {
-	value = []byte(text)
-	if code, is := strings.CutPrefix(text, encoded); is {
-		value, _ = base64.StdEncoding.DecodeString(code)
-	}
-	return value, valueText(value) == text && store.ValidateValue(value) == nil
-}
-
-// newVersion is a token, which the writer draws, and the resource version, which the server gives.
-func newVersion(token, resource string) store.Version { return store.Version(token + "." + resource) }
-
-// parseVersion is the reverse of newVersion.
+// parseVersion takes a version apart: the token, which its writer drew, a dot, and the resource version, which the server gave.
 func parseVersion(v store.Version) (token, resource string, ok bool) {
 	token, resource, _ = strings.Cut(string(v), ".")
 	return token, resource, storeclient.IsToken(token) && resource != ""
@@ -76,21 +54,22 @@ func parseVersion(v store.Version) (token, resource string, ok bool) {
 // itself or with its owner.
 func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
 	key, token := l.Annotations[keyAnnotation], l.Annotations[tokenAnnotation]
-	text, written := l.Annotations[valueAnnotation]
-	value, sound := valueOf(text)
+	text, err := strconv.Unquote(l.Annotations[valueAnnotation])
+	value := []byte(text)
+	sound := err == nil && valueText(value) == l.Annotations[valueAnnotation] && store.ValidateValue(value) == nil
 	vanishes := l.DeletionTimestamp != nil || len(l.OwnerReferences) > 0
-	if !written || !sound || vanishes || !storeclient.IsToken(token) || l.ResourceVersion == "" ||
+	if !sound || vanishes || !storeclient.IsToken(token) || l.ResourceVersion == "" || l.Annotations[storeAnnotation] == "" ||
 		store.ValidateKey(key) != nil || l.Labels[prefixLabel] != prefix || l.Name != leaseName(prefix, key) {
 		return store.Entry{}, fmt.Errorf("kubernetesstore: Lease %.253q: %w", l.Name, store.ErrDamaged)
 	}
-	return store.Entry{Key: key, Value: value, Version: newVersion(token, l.ResourceVersion)}, nil
+	return store.Entry{Key: key, Value: value, Version: store.Version(token + "." + l.ResourceVersion)}, nil
 }
 
 // newLease is a register as it is created.
-func newLease(prefix, key, token string, value []byte, writer string) *coordination.Lease {
+func newLease(prefix, id, key, token string, value []byte, writer string) *coordination.Lease {
 	l := &coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: &writer, RenewTime: &meta.MicroTime{Time: storeclient.Now()}}}
 	l.Name, l.Labels = leaseName(prefix, key), map[string]string{prefixLabel: prefix}
-	l.Annotations = map[string]string{keyAnnotation: key, tokenAnnotation: token, valueAnnotation: valueText(value)}
+	l.Annotations = map[string]string{storeAnnotation: id, keyAnnotation: key, tokenAnnotation: token, valueAnnotation: valueText(value)}
 	return l
 }
 

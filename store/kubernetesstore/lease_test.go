@@ -53,22 +53,29 @@ func TestEachKeyHasANameOfItsOwn(t *testing.T) {
 
 func FuzzValueIsReadAsItWasWritten(f *testing.F) {
 	f.Add([]byte("value\n\"\\"))
-	f.Add([]byte("base64:"))
-	f.Add([]byte("<\x00\xff"))
+	f.Add([]byte("<\x00\xff\u2028"))
 	f.Fuzz(func(t *testing.T, value []byte) {
 		if len(value) > store.MaxValue {
 			return
 		}
-		text := valueText(value)
-		content, err := json.Marshal(text)
-		if got, ok := valueOf(text); err != nil || !ok || !bytes.Equal(got, value) || len(content) > 2*store.MaxValue+2 {
-			t.Errorf("%q is written %q, and read %q", value, content, got)
+		l := newLease("ids", "id", "key", strings.Repeat("a", 32), value, "host/1")
+		l.ResourceVersion = "7"
+		content, err := json.Marshal(l)
+		if err != nil || len(content) > 7*len(value)+1000 || len(content) > maxAnswer/page {
+			t.Errorf("%q has %d bytes, %v", value, len(content), err)
+		}
+		var read coordination.Lease
+		if err := json.Unmarshal(content, &read); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := entry(&read, "ids"); err != nil || !bytes.Equal(e.Value, value) {
+			t.Errorf("%q is read as %q, %v", value, e.Value, err)
 		}
 	})
 }
 
 func FuzzAnswerIsReadOrRefused(f *testing.F) {
-	whole, err := json.Marshal(newLease("ids", "a/b", strings.Repeat("a", 32), []byte("value"), "host/1"))
+	whole, err := json.Marshal(newLease("ids", "id", "a/b", strings.Repeat("a", 32), []byte("value"), "host/1"))
 	if err != nil {
 		f.Fatal(err)
 	}

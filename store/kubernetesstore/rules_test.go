@@ -57,11 +57,8 @@ func TestKubernetesKeepsEveryRule(t *testing.T) {
 				return k.AccountToken(t, testkit.KubernetesNamespace, name, k.ServiceAccount(t, testkit.KubernetesNamespace, name, verbs...), time.Hour)
 			}
 			return k.Server, servertest.Place{User: "ids", Password: token("ids", "get", "list", "create", "patch")}, map[string]servertest.Place{
-				"wrong token":   {User: "ids", Password: "hunter2"},
-				"no get":        {User: "ids", Password: token("no-get", "list", "create", "patch")},
-				"no list":       {User: "ids", Password: token("no-list", "get", "create", "patch")},
-				"no create":     {User: "ids", Password: token("no-create", "get", "list", "patch")},
-				"update, so no": {User: "ids", Password: token("no-patch", "get", "list", "create", "update")},
+				"wrong token": {User: "ids", Password: "hunter2"},
+				"no get":      {User: "ids", Password: token("no-get", "list", "create", "patch")},
 			}
 		},
 		Traits: map[string]store.Traits{
@@ -103,9 +100,9 @@ func damage(servers map[*testkit.Server]*testkit.Kubernetes) map[string]func(*te
 		"no token":       annotation("token", nil),
 		"capital token":  annotation("token", strings.Repeat("A", 32)),
 		"no value":       annotation("value", nil),
-		"value too long": annotation("value", strings.Repeat("v", store.MaxValue+1)),
-		"bad base64":     annotation("value", "base64:%"),
-		"needless code":  annotation("value", "base64:dmFsdWU="),
+		"value too long": annotation("value", `"`+strings.Repeat("v", store.MaxValue+1)+`"`),
+		"value unquoted": annotation("value", "value"),
+		"other quotes":   annotation("value", "`value`"),
 		"with an owner":  {"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}}},
 	} {
 		all[name] = func(t *testing.T, server *testkit.Server, prefix, key string) {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	coordination "k8s.io/api/coordination/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/storeclient"
@@ -81,8 +80,8 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // register is a Lease as the server has it.
 func register(key, token, resource string) *coordination.Lease {
-	l := newLease("ids", key, token, []byte("value"), "host/1")
-	l.UID, l.ResourceVersion = types.UID("uid of "+key), resource
+	l := newLease("ids", "id", key, token, []byte("value"), "host/1")
+	l.ResourceVersion = resource
 	return l
 }
 
@@ -108,7 +107,7 @@ func TestAnswerFromACacheIsRefused(t *testing.T) {
 
 // TestRejectedSwapIsJudgedByItsRegister answers a swap in every way that says that nothing was written.
 func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
-	prev := newVersion(token, "7")
+	prev := store.Version(token + ".7")
 	other := strings.Repeat("f", len(token))
 	for _, code := range []int{404, 409, 422} {
 		for name, test := range map[string]struct {
@@ -140,7 +139,7 @@ func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
 			})
 			version, err := s.Swap(t.Context(), "key", prev, nil)
 			switch {
-			case test.want == nil && (err != nil || version != newVersion(drawn, "8")),
+			case test.want == nil && (err != nil || version != store.Version(drawn+".8")),
 				errors.Is(test.want, store.ErrConflict) && !errors.Is(err, store.ErrConflict),
 				errors.Is(test.want, errUnknown) && (err == nil || errors.Is(err, store.ErrConflict)):
 				t.Errorf("%d, and the register has %s: %q, %v", code, name, version, err)
@@ -168,7 +167,7 @@ func TestOtherStatusLeavesTheOutcomeUnknown(t *testing.T) {
 			}
 			return a
 		})
-		for _, prev := range []store.Version{"", newVersion(token, "7")} {
+		for _, prev := range []store.Version{"", store.Version(token + ".7")} {
 			if version, err := s.Swap(t.Context(), "key", prev, nil); err == nil || errors.Is(err, store.ErrConflict) {
 				t.Errorf("%d %.80v after %q: %q, %v", a.code, a.body, prev, version, err)
 			}
@@ -203,7 +202,7 @@ func TestBusyServerIsLeftAloneForAsLongAsItAsks(t *testing.T) {
 				return reply{code: 200, body: register("key", token, "8")}
 			})
 			begun := time.Now()
-			if _, err := s.Swap(t.Context(), "key", newVersion(token, "7"), nil); err == nil || errors.Is(err, store.ErrConflict) {
+			if _, err := s.Swap(t.Context(), "key", store.Version(token+".7"), nil); err == nil || errors.Is(err, store.ErrConflict) {
 				t.Errorf("swap: %v", err)
 			}
 			if len(played.requests) != 1 || time.Since(begun) != 0 {
@@ -299,7 +298,8 @@ func TestStoreThatIsGoneIsNotTakenForEmpty(t *testing.T) {
 	if _, err := s.Get(t.Context(), "key"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("get from a store with an anchor: %v", err)
 	}
-	seen.UID = "another"
+	seen = seen.DeepCopy()
+	seen.Annotations[storeAnnotation] = "another"
 	for name, a := range map[string]reply{"none": refuse(404, "NotFound", "ids"), "another": {code: 200, body: seen}} {
 		anchor = a
 		if _, err := s.Get(t.Context(), "key"); err == nil || errors.Is(err, store.ErrNotFound) {

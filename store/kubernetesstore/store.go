@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +39,7 @@ type Store struct {
 	life   *storeclient.Life
 
 	mu     sync.Mutex // guards what follows
-	anchor string     // the uid of the anchor; empty until one was seen
+	anchor string     // the id of the store; empty until one was seen
 	paused time.Time  // until when the server wants no request
 }
 
@@ -47,9 +48,9 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
-// Open reads from the namespace that a config means, and judges the server and the rights there; it writes nothing.
-// An error is returned that names the field or the file if the config is wrong, or that says why the server could not
-// be used. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
+// Open reads from the namespace that a config means; it writes nothing. An error is returned that names the field or the
+// file if the config is wrong, or that says why the server could not be used: it has no Leases, or the user lacks a
+// right. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := c.client()
 	if err != nil {
@@ -57,7 +58,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	if err := s.judge(ctx); err != nil {
+	if _, err := s.findAnchor(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
 	}
 	return s, nil
@@ -82,24 +83,23 @@ func (c Config) client() (*Store, error) {
 }
 
 // Get implements [store.Store]. It asks for no resourceVersion: then the API server reads from etcd, by a quorum. That
-// a register is not found is believed only of the store that was opened; see findAnchor.
+// a register is not found is believed only of the store that was opened; see anchor.go.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
 	}
-	found, err := s.get(ctx, leaseName(s.config.Prefix, key))
-	if absent := errors.Is(err, store.ErrNotFound); absent || err != nil {
-		if absent {
-			_, err = s.findAnchor(ctx)
-		}
-		if absent && err == nil {
+	l, err := s.get(ctx, leaseName(s.config.Prefix, key))
+	if errors.Is(err, store.ErrNotFound) {
+		if _, err = s.findAnchor(ctx); err == nil {
 			return store.Entry{}, store.ErrNotFound
 		}
+	}
+	if err != nil {
 		return store.Entry{}, fmt.Errorf("kubernetesstore: get: %w", err)
 	}
-	e, err := entry(found, s.config.Prefix)
+	e, err := s.entry(l)
 	if err == nil && e.Key != key {
-		err = fmt.Errorf("kubernetesstore: Lease %s has key %q: %w", found.Name, e.Key, store.ErrDamaged)
+		err = fmt.Errorf("kubernetesstore: Lease %s has key %q: %w", l.Name, e.Key, store.ErrDamaged)
 	}
 	return e, err
 }
@@ -118,10 +118,9 @@ func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, erro
 // both parts of its version. The API server may judge a patch by a Lease from its cache. But its transaction with etcd
 // compares the revision of that Lease, so nothing newer is written over.
 //
-// The request is sent once. If a proxy delivers a copy, the copy meets another version and is rejected, and a rejection
-// is not believed without a look at the register. After a rollback a late copy can take effect, under the same token and
-// the resource version that the server gives it then. That makes the same version only where the server has counted
-// back to the very number. RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
+// The request is sent once. A copy that a proxy delivers meets another version and is rejected; what is rejected is
+// looked at. After a rollback a late copy can take effect. It has the same token then, but the resource version that the
+// server gives at that time. RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
 		return "", err
@@ -131,51 +130,50 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		return "", store.ErrConflict // no register ever had it
 	}
 	drawn, err := storeclient.DrawToken(s.config.Rand)
+	var id string
 	if err == nil && prev == "" {
-		err = s.castAnchor(ctx)
+		id, err = s.castAnchor(ctx, drawn)
 	}
 	if err != nil {
 		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
 	}
-	next, after := newLease(s.config.Prefix, key, drawn.String(), value, s.writer), &coordination.Lease{}
+	next, after := newLease(s.config.Prefix, id, key, drawn.String(), value, s.writer), &coordination.Lease{}
 	if prev == "" {
 		err = s.send(ctx, http.MethodPost, s.leases, nil, next, after)
 	} else {
 		err = s.send(ctx, http.MethodPatch, s.leases+"/"+next.Name, nil, patch(token, resource, next), after)
 	}
-	if rejected(err) {
+	if err != nil {
 		return s.look(ctx, key, prev, drawn.String(), err)
 	}
-	if err != nil {
-		return "", fmt.Errorf("kubernetesstore: swap: %w", err)
-	}
-	e, err := entry(after, s.config.Prefix)
+	e, err := s.entry(after)
 	if err != nil || e.Key != key || !strings.HasPrefix(string(e.Version), drawn.String()) {
 		return "", errors.Join(errors.New("kubernetesstore: swap: the server has answered with another register"), err)
 	}
 	return e.Version, nil
 }
 
-// rejected reports whether the API server says that it wrote nothing: the name is taken (409), a test failed or the
-// Lease would be invalid (422), or there is no such Lease (404). All other errors leave the outcome unknown, also that
-// of a server that was too busy (429): they are for the caller to settle.
-func rejected(err error) bool {
-	e := refusal(err)
-	return e.Reason != "" && (e.Code == http.StatusConflict || e.Code == http.StatusUnprocessableEntity || e.Code == http.StatusNotFound)
-}
-
-// look reads the register after a swap was rejected, and says what became of the swap. Its own token means that a copy
-// came first: the API server's client of etcd can send a transaction again. The version from before means that the
-// rejection has another reason. Under any other version this swap never takes effect.
-func (s *Store) look(ctx context.Context, key string, prev store.Version, next string, rejection error) (store.Version, error) {
+// look says what became of a swap that failed. Only a rejection by the API server is final: the name is taken (409), a
+// test failed or the Lease would be invalid (422), or there is no such Lease (404). All else leaves the outcome unknown,
+// also that a server was too busy (429): the caller settles it.
+//
+// After a rejection the register decides. The swap's own token means that a copy came first: the API server's client of
+// etcd can send a transaction again. The version from before means that the rejection has another reason. Under any
+// other version this swap never takes effect.
+func (s *Store) look(ctx context.Context, key string, prev store.Version, token string, failure error) (store.Version, error) {
+	failure = fmt.Errorf("kubernetesstore: swap: %w", failure)
+	no := refusal(failure)
+	if no.Reason == "" || !slices.Contains([]int32{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusNotFound}, no.Code) {
+		return "", failure
+	}
 	e, err := s.Get(ctx, key)
 	switch {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
-		return "", fmt.Errorf("%w, after a swap that was rejected: %w", err, rejection)
-	case strings.HasPrefix(string(e.Version), next):
+		return "", fmt.Errorf("%w, after %w", err, failure)
+	case strings.HasPrefix(string(e.Version), token):
 		return e.Version, nil
 	case e.Version == prev:
-		return "", fmt.Errorf("kubernetesstore: swap: %w", rejection)
+		return "", failure
 	}
 	return "", store.ErrConflict
 }
@@ -202,7 +200,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 				if l.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
 					continue
 				}
-				e, err := entry(l, s.config.Prefix)
+				e, err := s.entry(l)
 				if err != nil || !yield(e) {
 					return err
 				}
