@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/internal/text"
+	"snowfence.example/snowfence/store/kubernetesstore"
 )
 
 const (
@@ -47,8 +48,12 @@ func (d *daemon) watch(ctx context.Context) {
 			d.sayEnd(ctx, s, said)
 			d.sayTrouble(s, troubles)
 		}
+		stand := standOf(statuses)
+		if d.pod != nil {
+			d.pod.Set(stand.Active)
+		}
 		if d.config.Stands != nil {
-			d.config.Stands(standOf(statuses))
+			d.config.Stands(stand)
 		}
 		expired, stop := d.clock.After(cmp.Or(d.config.StandsEvery, lookEvery))
 		select {
@@ -57,6 +62,31 @@ func (d *daemon) watch(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		stop()
+	}
+}
+
+// podOf is the pod whose label is kept, or nil.
+func podOf(settings Settings) (*kubernetesstore.Pod, error) {
+	if settings.Pod == "" {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	pod, err := kubernetesstore.OpenPod(settings.Pod)
+	if err != nil {
+		return nil, fmt.Errorf("pod: %w", err)
+	}
+	return pod, nil
+}
+
+// label keeps the pod's label until the context ends.
+func (d *daemon) label(ctx context.Context) {
+	if d.pod == nil {
+		return
+	}
+	failed := func(err error) {
+		d.log.Warn("can't label the pod: requests by its Service may meet one that stands by", "error", err)
+	}
+	if err := d.pod.Run(ctx, failed); err != nil {
+		failed(err)
 	}
 }
 

@@ -43,15 +43,17 @@ type Config struct {
 // ParseURL returns the config that a URL means; see the package's comment. It opens no file. An error names the part
 // that is wrong.
 func ParseURL(url string) (Config, error) {
-	return storeurl.Read("kubernetesstore", url, []string{"kubernetes"}, func(u *storeurl.URL) (Config, error) {
-		u.NoHost("write kubernetes:///NAMESPACE; the server is the pod's own, or a kubeconfig's")
-		c := Config{
-			Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Kubeconfig: u.Text("kubeconfig"), Context: u.Text("context"),
-			ServiceAccount: u.Text("service-account"), Loss: u.Duration("loss"),
-		}
-		_, err := c.withDefaults()
-		return c, err
-	})
+	return storeurl.Read("kubernetesstore", url, []string{"kubernetes"}, readConfig)
+}
+
+func readConfig(u *storeurl.URL) (Config, error) {
+	u.NoHost("write kubernetes:///NAMESPACE; the server is the pod's own, or a kubeconfig's")
+	c := Config{
+		Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Kubeconfig: u.Text("kubeconfig"), Context: u.Text("context"),
+		ServiceAccount: u.Text("service-account"), Loss: u.Duration("loss"),
+	}
+	_, err := c.withDefaults()
+	return c, err
 }
 
 // CheckFiles returns an error that names the file unless every file that the config names can be used. It connects to

@@ -4,6 +4,7 @@ package manifests
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,11 +245,64 @@ func TestRoleOfAPairNamesItsTwoPods(t *testing.T) {
 	}
 }
 
+// TestServiceOfAPairFollowsTheIDs has two daemons stand for the pods of a pair, with the shipped configuration and Role.
+func TestServiceOfAPairFollowsTheIDs(t *testing.T) {
+	const namespace = "following"
+	token, config := install(t, "pair", namespace)
+	pods := []string{"snowfence-0", "snowfence-1"}
+	daemons := map[string]*testkit.Daemon{}
+	for _, pod := range pods {
+		makePod(t, namespace, pod)
+		daemons[pod] = start(t, namespace, token, config, "SNOWFENCE_POD=kubernetes:///?pod="+pod+"&service-account=FILES")
+	}
+	active := func(n int) (names []string) {
+		testkit.Eventually(t, func(ctx context.Context) error {
+			var found core.PodList
+			names = nil
+			path := "/api/v1/namespaces/" + namespace + "/pods?labelSelector=snowfence.example/active%3Dtrue,app.kubernetes.io/name%3Dsnowfence"
+			if err := cluster().Call(ctx, http.MethodGet, path, nil, &found); err != nil {
+				return err
+			}
+			for _, pod := range found.Items {
+				names = append(names, pod.Name)
+			}
+			if len(names) != n {
+				return fmt.Errorf("active pods: %q, want %d", names, n)
+			}
+			return nil
+		})
+		return names
+	}
+	first := active(1)[0]
+	other := pods[0]
+	if first == other {
+		other = pods[1]
+	}
+	if ids, err := testkit.Mint(t.Context(), client(), daemons[first].URL, "default", 1, nil); err != nil || len(ids) != 1 {
+		t.Errorf("%s has the label and gives no id: %v", first, err)
+	}
+	daemons[first].Signal(syscall.SIGTERM)
+	testkit.Eventually(t, func(context.Context) error {
+		if got := active(1)[0]; got != other {
+			return fmt.Errorf("%s is active", got)
+		}
+		return nil
+	})
+	if code := daemons[first].WaitEnded(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, daemons[first].Log())
+	}
+	if ids, err := testkit.Mint(t.Context(), client(), daemons[other].URL, "default", 1, nil); err != nil || len(ids) != 1 {
+		t.Errorf("%s has the label and gives no id: %v", other, err)
+	}
+	daemons[other].Signal(syscall.SIGTERM)
+	active(0)
+}
+
 // makePod makes a pod, which no node runs.
 func makePod(t *testing.T, namespace, name string) {
 	t.Helper()
 	cluster().Must(t, http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods", map[string]any{
-		"metadata": map[string]any{"name": name},
+		"metadata": map[string]any{"name": name, "labels": map[string]string{"app.kubernetes.io/name": "snowfence", "snowfence.example/active": "false"}},
 		"spec":     map[string]any{"containers": []any{map[string]any{"name": "snowfence", "image": "snowfence"}}},
 	}, nil)
 }
