@@ -11,7 +11,7 @@ require (
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
 	sigs.k8s.io/yaml v1.6.0
-	snowfence.example/snowfence v0.0.0-00010101000000-000000000000
+	snowfence.example/snowfence v0.0.0
 )
 
 require (

@@ -162,20 +162,23 @@ func TestPlainYAMLIsOfTheChart(t *testing.T) {
 // kustomize builds a folder of the plain YAML, in a namespace of its own if one is named.
 func kustomize(t *testing.T, name, namespace string) string {
 	t.Helper()
-	files := filesys.MakeFsOnDisk()
+	path := filepath.Join(folder, name)
 	if namespace != "" {
-		overlay, err := os.MkdirTemp(folder, "overlay-")
+		overlay := t.TempDir()
+		base, err := filepath.Abs(path)
+		if err == nil {
+			base, err = filepath.Rel(overlay, base) // resources must be relative
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = os.RemoveAll(overlay) })
-		text := fmt.Sprintf("namespace: %s\nresources: [../%s]\n", namespace, name)
+		text := fmt.Sprintf("namespace: %s\nresources: [%s]\n", namespace, base)
 		if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		name = filepath.Base(overlay)
+		path = overlay
 	}
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, filepath.Join(folder, name))
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

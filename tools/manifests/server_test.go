@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -59,9 +60,8 @@ func ask(t *testing.T, token, method, path string, body any) (status int, warnin
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer response.Body.Close()
 	got, err := io.ReadAll(response.Body)
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return response.StatusCode, response.Header.Values("Warning"), string(got)
@@ -106,7 +106,7 @@ func pathOf(object unstructured.Unstructured) string {
 // podOf is a pod as the workload among objects makes it.
 func podOf(all []runtime.Object) map[string]any {
 	for _, object := range all {
-		template := core.PodTemplateSpec{}
+		var template core.PodTemplateSpec
 		switch o := object.(type) {
 		case *apps.Deployment:
 			template = o.Spec.Template
