@@ -72,7 +72,7 @@ counter/rediscount . counter internal/stored
 counter/tinyid . counter internal/sqlsession internal/stored
 store/etcdstore internal/storeclient internal/storeurl store | go.etcd.io/etcd/client/v3 go.uber.org/zap google.golang.org/grpc
 store/filestore ! . internal/disk internal/storeclient internal/storeurl store
-store/kubernetesstore ! internal/storeclient internal/storeurl store | k8s.io/client-go
+store/kubernetesstore ! internal/storeclient internal/storeurl store | k8s.io/api k8s.io/apimachinery k8s.io/client-go
 store/memstore . internal/storeclient internal/storeurl store
 store/natsstore ! internal/storeclient internal/storeurl store | github.com/nats-io/nats.go
 store/redisstore ! internal/storeclient internal/storeurl store | github.com/redis/go-redis/v9

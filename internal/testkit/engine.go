@@ -41,6 +41,11 @@ func StartEngine(t testing.TB, name string) Engine {
 		return Engine{Name: name, Server: Postgres(t), url: func(address string) string { return sqlURL("postgres", address) + "?durable=true" }}
 	case "mysql":
 		return Engine{Name: name, Server: MariaDB(t), url: func(address string) string { return sqlURL("mysql", address) + "?durable=true" }}
+	case "kubernetes":
+		k := StartKubernetes(t)
+		return Engine{Name: name, Server: k.Server, url: func(address string) string {
+			return "kubernetes:///" + KubernetesNamespace + "?kubeconfig=" + k.Kubeconfig(t, "http://"+address, "")
+		}}
 	case "nats":
 		return Engine{Name: name, Server: NATS(t), Lossy: true, url: func(address string) string { return "nats://" + address }}
 	default:

@@ -21,7 +21,7 @@ func kubernetesFront(t testing.TB, s *Server, authorities *x509.CertPool) error 
 		return err
 	}
 	target := &url.URL{Scheme: "https", Host: s.Address(1)}
-	server := &http.Server{Handler: &httputil.ReverseProxy{ //nolint:gosec // of tests
+	server := &http.Server{Handler: &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			if r.Out.Header.Get("Authorization") == "" {
@@ -37,7 +37,6 @@ func kubernetesFront(t testing.TB, s *Server, authorities *x509.CertPool) error 
 				_ = connection.Close()
 			}
 		},
-		ErrorLog: nil,
 	}}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

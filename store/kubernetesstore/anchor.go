@@ -12,11 +12,11 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// The anchor is a Lease by the name of the prefix, made before the first register. It has a random id, which tells the
-// store from every other. Each register has that id too. So a client that has seen it notices when the namespace was
-// deleted, or when another cluster answers: what it reads then, and what it does not find, says nothing.
-
 // same returns an error unless the id is the store's. The first one that is seen is.
+//
+// The anchor, a Lease by the name of the prefix, is made before the first register. It has a random id, and so has each
+// register. A client notices by it that the namespace was deleted, or that another cluster answers: what it reads there,
+// and what it does not find, says nothing.
 func (s *Store) same(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,10 +45,10 @@ func (s *Store) findAnchor(ctx context.Context) (id string, err error) {
 	empty := s.anchor == "" // another call may make the anchor meanwhile
 	s.mu.Unlock()
 	l, err := s.get(ctx, s.config.Prefix)
-	if errors.Is(err, store.ErrNotFound) && empty {
+	switch absent := errors.Is(err, store.ErrNotFound); {
+	case absent && empty:
 		return "", nil
-	}
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	case err != nil && !absent:
 		return "", err
 	}
 	id = l.Annotations[storeAnnotation]
@@ -62,7 +62,7 @@ func (s *Store) castAnchor(ctx context.Context, drawn storeclient.Token) (id str
 	}
 	l := &coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: new("do not delete")}}
 	l.Name, l.Annotations = s.config.Prefix, map[string]string{storeAnnotation: drawn.String()}
-	failed := s.send(ctx, http.MethodPost, s.leases, nil, l, l)
+	failed := s.send(ctx, http.MethodPost, s.leases, l, l)
 	if id, err = s.findAnchor(ctx); err == nil && id == "" { // unless another process has made it
 		err = fmt.Errorf("make the Lease %s: %w", s.config.Prefix, errors.Join(failed, store.ErrNotFound))
 	}

@@ -27,44 +27,34 @@ type Config struct {
 	Prefix string
 
 	// Kubeconfig is the file that has the server and the user, and Context is the context there. If both are empty, a pod
-	// uses its service account, whose files are in the folder ServiceAccount or the usual one. Other programs use what
-	// kubectl would.
-	Kubeconfig, Context, ServiceAccount string
+	// uses its service account, and other programs use what kubectl would.
+	Kubeconfig, Context string
 
-	// Loss is the greatest age of an acknowledged swap that a failure can take away: of a cluster whose etcd does not
-	// sync, or whose objects are in a database that fails over. Zero means that none is ever lost.
+	// Loss is the greatest age of an acknowledged swap that a failure can take away. Zero means that none is ever lost.
 	Loss time.Duration
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent use and never
-	// repeat itself, or versions do.
+	// Rand gives the random bytes of versions, concurrently, and never the same. Nil means crypto/rand.
 	Rand io.Reader
 }
 
-// ParseURL returns the config that a URL means; see the package's comment. It opens no file. An error names the part
-// that is wrong.
+// ParseURL returns the config that a URL means; see the package's comment. It opens no file.
 func ParseURL(url string) (Config, error) {
-	return storeurl.Read("kubernetesstore", url, []string{"kubernetes"}, readConfig)
+	return storeurl.Read("kubernetesstore", url, []string{"kubernetes"}, func(u *storeurl.URL) (Config, error) {
+		u.NoHost("write kubernetes:///NAMESPACE; the server is the pod's own, or a kubeconfig's")
+		c := Config{Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Loss: u.Duration("loss")}
+		c.Kubeconfig, c.Context = u.Text("kubeconfig"), u.Text("context")
+		_, err := c.withDefaults()
+		return c, err
+	})
 }
 
-func readConfig(u *storeurl.URL) (Config, error) {
-	u.NoHost("write kubernetes:///NAMESPACE; the server is the pod's own, or a kubeconfig's")
-	c := Config{
-		Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Kubeconfig: u.Text("kubeconfig"), Context: u.Text("context"),
-		ServiceAccount: u.Text("service-account"), Loss: u.Duration("loss"),
-	}
-	_, err := c.withDefaults()
-	return c, err
-}
-
-// CheckFiles returns an error that names the file unless every file that the config names can be used. It connects to
-// nothing.
+// CheckFiles returns an error that names the file unless every file that is needed can be used. It connects to nothing.
 func (c Config) CheckFiles() error {
 	_, err := c.client()
 	return err
 }
 
-// withDefaults returns the config with its defaults, as far as no file has them, or an error that names the field and
-// its limit.
+// withDefaults returns the config with the default prefix, or an error that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	switch {
@@ -74,9 +64,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("kubernetesstore: prefix %.80q: must have 1 to 63 of [a-z0-9-], with no - at the ends", c.Prefix)
 	case c.Loss < 0:
 		return c, fmt.Errorf("kubernetesstore: loss %v: must not be negative", c.Loss)
-	case c.ServiceAccount != "" && c.Kubeconfig+c.Context != "":
-		return c, fmt.Errorf("kubernetesstore: service-account %q: must not be given with kubeconfig or context", c.ServiceAccount)
 	}
-	c.ServiceAccount = cmp.Or(c.ServiceAccount, "/var/run/secrets/kubernetes.io/serviceaccount")
 	return c, nil
 }

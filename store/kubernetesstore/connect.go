@@ -2,12 +2,10 @@ package kubernetesstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -27,49 +25,34 @@ type place struct {
 
 // locate reads the files that say where the store is. It connects to nothing.
 func (c Config) locate() (at place, err error) {
-	if host := os.Getenv("KUBERNETES_SERVICE_HOST"); c.Kubeconfig == "" && c.Context == "" && host != "" { // a pod
-		at.tokenFile = filepath.Join(c.ServiceAccount, "token")
-		at.config = &rest.Config{Host: "https://" + net.JoinHostPort(host, os.Getenv("KUBERNETES_SERVICE_PORT"))}
-		at.config.CAFile = filepath.Join(c.ServiceAccount, "ca.crt")
-		if c.Namespace == "" {
-			at.namespace, err = readText(filepath.Join(c.ServiceAccount, "namespace"))
+	err = rest.ErrNotInCluster
+	if c.Kubeconfig == "" && c.Context == "" {
+		at.config, err = rest.InClusterConfig()
+	}
+	if errors.Is(err, rest.ErrNotInCluster) {
+		rules := clientcmd.NewDefaultClientConfigLoadingRules()
+		rules.ExplicitPath, rules.WarnIfAllMissing = c.Kubeconfig, false
+		loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
+		if at.config, err = loader.ClientConfig(); err != nil {
+			return at, fmt.Errorf("kubeconfig: %w", err)
 		}
-	} else {
-		at, err = c.outside()
+		at.namespace, _, err = loader.Namespace()
+	} else if err == nil && c.Namespace == "" {
+		namespace, failed := storeurl.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+		at.namespace, err = strings.TrimSpace(string(namespace)), failed
 	}
-	if at.namespace = cmp.Or(c.Namespace, at.namespace); err == nil && !label.MatchString(at.namespace) {
-		err = fmt.Errorf("namespace %.80q: is none: name it in the URL", at.namespace)
+	if err != nil {
+		return at, err
 	}
-	if err == nil && at.tokenFile != "" {
-		_, err = readText(at.tokenFile)
-	}
-	if err == nil {
-		at.base, _, err = rest.DefaultServerUrlFor(at.config)
-	}
-	return at, err
-}
-
-// outside is what a kubeconfig says, found as kubectl finds it.
-func (c Config) outside() (at place, err error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath, rules.WarnIfAllMissing = c.Kubeconfig, false
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: c.Context})
-	if at.config, err = loader.ClientConfig(); err != nil {
-		return at, fmt.Errorf("kubeconfig: %w", err)
+	if at.namespace = cmp.Or(c.Namespace, at.namespace); !label.MatchString(at.namespace) {
+		return at, fmt.Errorf("namespace %.80q: is none: name it in the URL", at.namespace)
 	}
 	at.tokenFile, at.config.BearerTokenFile = at.config.BearerTokenFile, ""
-	at.namespace, _, err = loader.Namespace()
-	return at, err
-}
-
-// readText reads a file with one word.
-func readText(file string) (string, error) {
-	content, err := storeurl.ReadFile(file)
-	text := strings.TrimSpace(string(content))
-	if err == nil && text == "" {
-		return "", fmt.Errorf("%s: is empty", file)
+	if _, err := storeurl.Password("", at.tokenFile); err != nil {
+		return at, err
 	}
-	return text, err
+	at.base, _, err = rest.DefaultServerUrlFor(at.config)
+	return at, err
 }
 
 // connect returns what sends requests as the place says, and what closes idle connections.
@@ -86,9 +69,8 @@ func (at place) connect() (http.RoundTripper, func(), error) {
 		return nil, nil, err
 	}
 	connections := &http.Transport{
-		TLSClientConfig: tls, Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{KeepAlive: 10 * time.Second}).DialContext,
-		MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true,
-		Protocols: new(http.Protocols),
+		TLSClientConfig: tls, Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 64 << 10, DisableCompression: true, Protocols: new(http.Protocols),
 	}
 	connections.Protocols.SetHTTP1(true)
 	if at.config.Proxy != nil {

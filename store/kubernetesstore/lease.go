@@ -14,21 +14,19 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// What the metadata of a Lease says.
 const (
-	own             = "snowfence.example/" // begins the names of our label and annotations
-	prefixLabel     = own + "prefix"
-	keyAnnotation   = own + "key"
-	tokenAnnotation = own + "token"
-	valueAnnotation = own + "value"
-	storeAnnotation = own + "store" // the anchor's
+	prefixLabel       = "snowfence.example/prefix"
+	keyAnnotation     = "snowfence.example/key"
+	versionAnnotation = "snowfence.example/version"
+	valueAnnotation   = "snowfence.example/value"
+	storeAnnotation   = "snowfence.example/store" // the anchor's
 
 	hashed  = "x-" // begins what stands for a key that can't be a part of a name
 	maxName = 253
 )
 
-// leaseName is the name of the Lease of a key. Each key has a name of its own: plain keys that of their own text, with
-// dots for the slashes, and the others a hash of 160 bits. A Lease says whose it is, and that is compared.
+// leaseName is the name of the Lease of a key, and of no other: of a plain key its own text, with dots for the slashes,
+// and of any other a hash of 160 bits. A Lease says whose it is, and that is compared.
 func leaseName(prefix, key string) string {
 	name, plain := prefix+"."+strings.ReplaceAll(key, "/", "."), !strings.HasPrefix(key, hashed)
 	for part := range strings.SplitSeq(key, "/") {
@@ -44,16 +42,10 @@ func leaseName(prefix, key string) string {
 // valueText is a value as an annotation has it: a literal of Go, in ASCII. Most values are text, and read well.
 func valueText(value []byte) string { return strconv.QuoteToASCII(string(value)) }
 
-// parseVersion takes a version apart: the token, which its writer drew, a dot, and the resource version, which the server gave.
-func parseVersion(v store.Version) (token, resource string, ok bool) {
-	token, resource, _ = strings.Cut(string(v), ".")
-	return token, resource, storeclient.IsToken(token) && resource != ""
-}
-
 // entry reads a register. What this package would not have written is damaged, and so is a Lease that vanishes by
 // itself or with its owner.
 func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
-	key, token := l.Annotations[keyAnnotation], l.Annotations[tokenAnnotation]
+	key, token := l.Annotations[keyAnnotation], l.Annotations[versionAnnotation]
 	text, err := strconv.Unquote(l.Annotations[valueAnnotation])
 	value := []byte(text)
 	sound := err == nil && valueText(value) == l.Annotations[valueAnnotation] && store.ValidateValue(value) == nil
@@ -69,26 +61,22 @@ func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
 func newLease(prefix, id, key, token string, value []byte, writer string) *coordination.Lease {
 	l := &coordination.Lease{Spec: coordination.LeaseSpec{HolderIdentity: &writer, RenewTime: &meta.MicroTime{Time: storeclient.Now()}}}
 	l.Name, l.Labels = leaseName(prefix, key), map[string]string{prefixLabel: prefix}
-	l.Annotations = map[string]string{storeAnnotation: id, keyAnnotation: key, tokenAnnotation: token, valueAnnotation: valueText(value)}
+	l.Annotations = map[string]string{storeAnnotation: id, keyAnnotation: key, versionAnnotation: token, valueAnnotation: valueText(value)}
 	return l
 }
 
-// operation is one of a JSON patch (RFC 6902). The server carries out all or none.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value"`
-}
-
-// patch makes a register what next is, if both parts of its version are those given.
-func patch(token, resource string, next *coordination.Lease) []operation {
+// patch makes a register what next is, if both parts of its version are those given: all of it or nothing (RFC 6902).
+func patch(token, resource string, next *coordination.Lease) []map[string]any {
 	const annotations = "/metadata/annotations/snowfence.example~1"
-	return []operation{
-		{"test", "/metadata/resourceVersion", resource},
-		{"test", annotations + "token", token},
-		{"replace", annotations + "token", next.Annotations[tokenAnnotation]},
-		{"replace", annotations + "value", next.Annotations[valueAnnotation]},
-		{"add", "/spec/holderIdentity", next.Spec.HolderIdentity},
-		{"add", "/spec/renewTime", next.Spec.RenewTime},
+	operation := func(op, path string, value any) map[string]any {
+		return map[string]any{"op": op, "path": path, "value": value}
+	}
+	return []map[string]any{
+		operation("test", "/metadata/resourceVersion", resource),
+		operation("test", annotations+"version", token),
+		operation("replace", annotations+"version", next.Annotations[versionAnnotation]),
+		operation("replace", annotations+"value", next.Annotations[valueAnnotation]),
+		operation("add", "/spec/holderIdentity", next.Spec.HolderIdentity),
+		operation("add", "/spec/renewTime", next.Spec.RenewTime),
 	}
 }

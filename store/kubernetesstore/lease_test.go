@@ -9,6 +9,7 @@ import (
 
 	coordination "k8s.io/api/coordination/v1"
 
+	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
@@ -61,7 +62,7 @@ func FuzzValueIsReadAsItWasWritten(f *testing.F) {
 		l := newLease("ids", "id", "key", strings.Repeat("a", 32), value, "host/1")
 		l.ResourceVersion = "7"
 		content, err := json.Marshal(l)
-		if err != nil || len(content) > 7*len(value)+1000 || len(content) > maxAnswer/page {
+		if err != nil || len(content) > 7*len(value)+1000 || len(content) > maxAnswer/500 {
 			t.Errorf("%q has %d bytes, %v", value, len(content), err)
 		}
 		var read coordination.Lease
@@ -87,7 +88,8 @@ func FuzzAnswerIsReadOrRefused(f *testing.F) {
 			return
 		}
 		if e, err := entry(&l, "ids"); err == nil {
-			if _, _, ok := parseVersion(e.Version); !ok || store.ValidateKey(e.Key) != nil || store.ValidateValue(e.Value) != nil {
+			token, resource, _ := strings.Cut(string(e.Version), ".")
+			if !storeclient.IsToken(token) || resource == "" || store.ValidateKey(e.Key) != nil || store.ValidateValue(e.Value) != nil {
 				t.Errorf("%s is read as %+v", content, e)
 			}
 		}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"time"
-
-	"snowfence.example/snowfence/internal/storeurl"
 )
 
 // ActiveLabel is the label of a pod that says whether it gives ids: "true" or "false".
@@ -27,26 +24,18 @@ type Pod struct {
 	wanted chan bool // the latest; room for one
 }
 
-// OpenPod returns the pod of kubernetes:///NAMESPACE?pod=NAME, with the keys of a store's URL for the user and the server.
-// It connects to nothing.
-func OpenPod(raw string) (*Pod, error) {
-	p := &Pod{wanted: make(chan bool, 1)}
-	name := ""
-	c, err := storeurl.Read("kubernetesstore", raw, []string{"kubernetes"}, func(u *storeurl.URL) (Config, error) {
-		name = u.Text("pod")
-		return readConfig(u)
-	})
-	if err == nil && !regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`).MatchString(name) {
-		err = fmt.Errorf("kubernetesstore: pod %.80q: must have 1 to 253 of [a-z0-9.-], with a letter or a digit at both ends", name)
+// OpenPod returns the pod of that name in the namespace that the program runs in, or in a kubeconfig's. It connects to
+// nothing.
+func OpenPod(name string) (*Pod, error) {
+	if !regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`).MatchString(name) {
+		return nil, fmt.Errorf("kubernetesstore: pod %.80q: must have 1 to 253 of [a-z0-9.-], with a letter or a digit at both ends", name)
 	}
-	if err == nil {
-		p.client, err = c.client()
-	}
+	client, err := Config{}.client()
 	if err != nil {
 		return nil, err
 	}
-	p.path = "/api/v1/namespaces/" + p.client.place.namespace + "/pods/" + name
-	return p, nil
+	path := "/api/v1/namespaces/" + client.place.namespace + "/pods/" + name
+	return &Pod{client: client, path: path, wanted: make(chan bool, 1)}, nil
 }
 
 // Set says whether the pod gives ids. It does not wait. One goroutine may call it.
@@ -93,7 +82,7 @@ func (p *Pod) write(ctx context.Context, active bool) error {
 	ctx, cancel := context.WithTimeout(ctx, podTime+time.Second)
 	defer cancel()
 	patch := []map[string]string{{"op": "add", "path": "/metadata/labels/snowfence.example~1active", "value": strconv.FormatBool(active)}}
-	err := p.client.send(ctx, http.MethodPatch, p.path, url.Values{"timeout": {podTime.String()}}, patch, &struct{}{})
+	err := p.client.send(ctx, http.MethodPatch, p.path+"?timeout="+podTime.String(), patch, &struct{}{})
 	if err != nil {
 		return fmt.Errorf("kubernetesstore: label %s of %s: %w", ActiveLabel, p.path, err)
 	}

@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	refused "k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"snowfence.example/snowfence/internal/storeclient"
+	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/store"
 )
 
@@ -26,8 +27,7 @@ const (
 	auditID   = "Audit-Id" // the header that says which request an answer is to
 )
 
-// refusal is the answer within an error of a server that did not do what it was asked for, or the zero one. Its reason
-// is empty if it is no answer of an API server.
+// refusal is the answer of failure within an error, or the zero one. Without a reason it is of no API server.
 func refusal(err error) (status meta.Status) {
 	if e, ok := errors.AsType[*refused.StatusError](err); ok {
 		status = e.ErrStatus
@@ -36,18 +36,17 @@ func refusal(err error) (status meta.Status) {
 }
 
 // read sends a request that changes nothing. It is sent again when the server refused it for its load.
-func (s *Store) read(ctx context.Context, path string, query url.Values, answer any) (err error) {
+func (s *Store) read(ctx context.Context, path string, answer any) (err error) {
 	for range reads {
-		if err = s.send(ctx, http.MethodGet, path, query, nil, answer); refusal(err).Code != http.StatusTooManyRequests {
+		if err = s.send(ctx, http.MethodGet, path, nil, answer); refusal(err).Code != http.StatusTooManyRequests {
 			break
 		}
 	}
 	return err
 }
 
-// send sends one request, once, when the server's pause is over. An answer that is not of success is an error with a
-// refusal.
-func (s *Store) send(ctx context.Context, method, path string, query url.Values, body, answer any) error {
+// send sends one request, once, when the server's pause is over. An answer of failure is an error with a refusal.
+func (s *Store) send(ctx context.Context, method, path string, body, answer any) error {
 	if err := s.life.Usable(ctx); err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *Store) send(ctx context.Context, method, path string, query url.Values,
 	defer cancel()
 	err := s.wait(bound)
 	if err == nil {
-		err = s.exchange(bound, method, path, query, body, answer)
+		err = s.exchange(bound, method, path, body, answer)
 	}
 	switch {
 	case err != nil && s.life.Ended():
@@ -66,37 +65,34 @@ func (s *Store) send(ctx context.Context, method, path string, query url.Values,
 	return err
 }
 
-// exchange sends the request and reads its answer. No layer sends it again if it may have reached the server: client-go
-// adds headers only, and net/http sends again only what has no body, or one that it can rewind. Each request has an
-// Audit-Id, which the API server repeats in its answer: one from a cache has another.
-func (s *Store) exchange(ctx context.Context, method, path string, query url.Values, body, answer any) error {
-	id, err := storeclient.DrawToken(s.config.Rand)
-	if err != nil {
-		return err
-	}
+// exchange sends the request and reads its answer. No layer sends a write again: client-go adds headers only, and
+// net/http needs a body that it can rewind. Each request has an Audit-Id, which the API server repeats in its answer: one
+// from a cache has another.
+func (s *Store) exchange(ctx context.Context, method, path string, body, answer any) error {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	at := s.place.base.JoinPath(path)
-	at.RawQuery = query.Encode()
-	request, err := http.NewRequestWithContext(ctx, method, at.String(), nil)
+	id, err := storeclient.DrawToken(s.config.Rand)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(s.place.base.String(), "/")+path, nil)
 	if err != nil {
 		return err
 	}
 	if body != nil {
 		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(content)), int64(len(content))
 	}
-	request.Header = http.Header{auditID: {id.String()}, "Cache-Control": {"no-cache"}, "Accept": {"application/json"}, "User-Agent": {"snowfence"}}
-	if request.Header.Set("Content-Type", "application/json"); method == http.MethodPatch {
-		request.Header.Set("Content-Type", "application/json-patch+json")
+	kind := "application/json"
+	if method == http.MethodPatch {
+		kind = "application/json-patch+json"
 	}
-	if s.place.tokenFile != "" {
-		token, err := readText(s.place.tokenFile)
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
+	request.Header = http.Header{auditID: {id.String()}, "Cache-Control": {"no-cache"}, "Content-Type": {kind}, "User-Agent": {"snowfence"}}
+	if token, err := storeurl.Password("", s.place.tokenFile); err != nil {
+		return err
+	} else if token != "" {
+		request.Header.Set("Authorization", "Bearer "+string(token))
 	}
 	response, err := s.sender.RoundTrip(request)
 	if err != nil {
@@ -107,9 +103,8 @@ func (s *Store) exchange(ctx context.Context, method, path string, query url.Val
 		return err
 	}
 	s.heed(response, id)
-	ours, succeeded := response.Header.Get(auditID) == id.String(), response.StatusCode/100 == 2
 	var status meta.Status
-	switch {
+	switch ours, succeeded := response.Header.Get(auditID) == id.String(), response.StatusCode/100 == 2; {
 	case len(content) > maxAnswer:
 		return fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 	case succeeded && ours:
@@ -132,9 +127,10 @@ func (s *Store) heed(response *http.Response, id storeclient.Token) {
 		return
 	}
 	asked := min(time.Duration(max(seconds, 1))*time.Second, maxPause)
+	until := storeclient.Now().Add(asked + asked*time.Duration(id[0])/256)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if until := storeclient.Now().Add(asked + asked*time.Duration(id[0])/256); until.After(s.paused) {
+	if until.After(s.paused) {
 		s.paused = until
 	}
 }
@@ -145,8 +141,7 @@ func (s *Store) wait(ctx context.Context) error {
 	over, cancel := context.WithDeadline(ctx, s.paused)
 	s.mu.Unlock()
 	defer cancel()
-	<-over.Done()
-	if ctx.Err() != nil {
+	if <-over.Done(); ctx.Err() != nil {
 		return fmt.Errorf("%w: the API server is busy, and asked for a pause", ctx.Err())
 	}
 	return nil

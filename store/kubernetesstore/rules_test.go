@@ -95,15 +95,15 @@ func damage(servers map[*testkit.Server]*testkit.Kubernetes) map[string]func(*te
 		return map[string]any{"annotations": map[string]any{"snowfence.example/" + name: text}}
 	}
 	for name, metadata := range map[string]map[string]any{
-		"no key":         annotation("key", nil),
-		"other key":      annotation("key", "other"),
-		"no token":       annotation("token", nil),
-		"capital token":  annotation("token", strings.Repeat("A", 32)),
-		"no value":       annotation("value", nil),
-		"value too long": annotation("value", `"`+strings.Repeat("v", store.MaxValue+1)+`"`),
-		"value unquoted": annotation("value", "value"),
-		"other quotes":   annotation("value", "`value`"),
-		"with an owner":  {"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}}},
+		"no key":          annotation("key", nil),
+		"other key":       annotation("key", "other"),
+		"no version":      annotation("version", nil),
+		"capital version": annotation("version", strings.Repeat("A", 32)),
+		"no value":        annotation("value", nil),
+		"value too long":  annotation("value", `"`+strings.Repeat("v", store.MaxValue+1)+`"`),
+		"value unquoted":  annotation("value", "value"),
+		"other quotes":    annotation("value", "`value`"),
+		"with an owner":   {"ownerReferences": []any{map[string]any{"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"}}},
 	} {
 		all[name] = func(t *testing.T, server *testkit.Server, prefix, key string) {
 			k := servers[server]
@@ -120,7 +120,6 @@ func urls() servertest.URLs {
 			"kubernetes://":                                 kubernetesstore.Config{},
 			"kubernetes:///ids?prefix=a&loss=2s":            kubernetesstore.Config{Namespace: "ids", Prefix: "a", Loss: 2 * time.Second},
 			"kubernetes:///?kubeconfig=/no/file&context=us": kubernetesstore.Config{Kubeconfig: "/no/file", Context: "us"},
-			"kubernetes:///ids/?service-account=/no/folder": kubernetesstore.Config{Namespace: "ids", ServiceAccount: "/no/folder"},
 		},
 		Bad: map[string]string{
 			"kube:///ids":                  "must begin with kubernetes://",
@@ -130,10 +129,9 @@ func urls() servertest.URLs {
 			"kubernetes:///a/b":            `namespace "a/b": must have`,
 			"kubernetes:///ids?prefix=a.b": `prefix "a.b": must have`,
 			"kubernetes:///ids?prefix=" + fmt.Sprint(1<<62) + strings.Repeat("0", 50): "must have 1 to 63",
-			"kubernetes:///ids?loss=0s":                      "loss=",
-			"kubernetes:///ids?los=1s":                       `"los": is not a key of kubernetes://`,
-			"kubernetes:///ids?durable=true":                 `"durable": is not a key`,
-			"kubernetes:///ids?service-account=/a&context=b": "must not be given with",
+			"kubernetes:///ids?loss=0s":      "loss=",
+			"kubernetes:///ids?los=1s":       `"los": is not a key of kubernetes://`,
+			"kubernetes:///ids?durable=true": `"durable": is not a key`,
 		},
 		Files: map[string]string{"kubeconfig=/no/such/file": "kubeconfig: "},
 	}

@@ -126,7 +126,7 @@ func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
 			s, played := on(t, func(r *http.Request) reply {
 				switch {
 				case r.Method == http.MethodPatch:
-					var operations []operation
+					var operations []struct{ Value any }
 					if err := json.NewDecoder(r.Body).Decode(&operations); err != nil {
 						t.Error(err)
 					}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,56 +42,79 @@ func open(t *testing.T, k *testkit.Kubernetes, prefix string) *kubernetesstore.S
 	})
 }
 
-// pod lays out the files of a pod's service account, and returns the folder.
-func pod(t *testing.T, k *testkit.Kubernetes, token string) (folder string) {
-	t.Helper()
-	host, port, err := net.SplitHostPort(k.Secure())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("KUBERNETES_SERVICE_HOST", host)
-	t.Setenv("KUBERNETES_SERVICE_PORT", port)
-	folder = t.TempDir()
-	ca, err := os.ReadFile(k.CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{"token": token + "\n", "namespace": testkit.KubernetesNamespace + "\n", "ca.crt": string(ca)} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return folder
-}
-
 func TestTokenOfAServiceAccountIsReplaced(t *testing.T) {
 	k := shared()
 	uid := k.ServiceAccount(t, testkit.KubernetesNamespace, "rotating", "get", "list", "create", "patch")
-	sign := func(lifetime time.Duration) string {
-		return k.AccountToken(t, testkit.KubernetesNamespace, "rotating", uid, lifetime)
+	config, file := k.Kubeconfig(t, "https://"+k.Secure(), "of the file"), filepath.Join(t.TempDir(), "token")
+	text, err := os.ReadFile(config)
+	if err == nil {
+		err = os.WriteFile(config, []byte(strings.Replace(string(text), `token: "of the file"`, "tokenFile: "+file, 1)), 0o600)
 	}
-	folder := pod(t, k, sign(2*time.Minute))
-	s := servertest.Opened(t, kubernetesstore.Open, kubernetesstore.Config{Prefix: "rotating", ServiceAccount: folder})
-	version := servertest.Swap(t, s, "key", "", "value")
-	replace := func(token string) {
-		if err := os.WriteFile(filepath.Join(folder, "token"), []byte(token), 0o600); err != nil {
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func(lifetime time.Duration) {
+		token := k.AccountToken(t, testkit.KubernetesNamespace, "rotating", uid, lifetime)
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	replace(sign(-2 * time.Minute)) // the API server has a leeway of one
+	replace(2 * time.Minute)
+	s := servertest.Opened(t, kubernetesstore.Open, kubernetesstore.Config{Prefix: "rotating", Kubeconfig: config})
+	version := servertest.Swap(t, s, "key", "", "value")
+	replace(-2 * time.Minute) // the API server has a leeway of one
 	if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
 		t.Errorf("get by a token that has expired: %v", err)
 	}
 	if _, err := s.Swap(t.Context(), "key", version, nil); err == nil || errors.Is(err, store.ErrConflict) {
 		t.Errorf("swap by a token that has expired: %v", err)
 	}
-	replace(sign(time.Minute))
+	replace(time.Minute)
 	version = servertest.Swap(t, s, "key", version, "after")
 	if e, err := s.Get(t.Context(), "key"); err != nil || e.Version != version {
 		t.Errorf("get: %+v, %v", e, err)
 	}
 	if want := fmt.Sprintf("kubernetes://%s/ids?prefix=rotating", k.Secure()); s.Name() != want {
 		t.Errorf("the store's name is %s, want %s", s.Name(), want)
+	}
+}
+
+// A pod's files have fixed places. The test runs itself again where they are, in a mount namespace of its own.
+func TestPodUsesItsServiceAccount(t *testing.T) {
+	const folder = "/var/run/secrets/kubernetes.io/serviceaccount"
+	if os.Getenv("SNOWFENCE_TEST_POD") != "" {
+		s, err := kubernetesstore.OpenURL(t.Context(), "kubernetes://")
+		if err != nil {
+			t.Fatal(err)
+		}
+		servertest.Swap(t, s, "key", "", "by a pod")
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	k := shared()
+	uid := k.ServiceAccount(t, testkit.KubernetesNamespace, "pod", "get", "list", "create", "patch")
+	host, port, err := net.SplitHostPort(k.Secure())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `set -e
+mount -t tmpfs tmpfs /run
+mkdir -p ` + folder + ` && cd ` + folder + `
+printf '%s\n' "$TOKEN" >token && cp "$CA" ca.crt && printf ids >namespace
+exec "$0" -test.run='^TestPodUsesItsServiceAccount$'`
+	command := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", script, os.Args[0])
+	command.Env = append(command.Environ(), "SNOWFENCE_TEST_POD=true", "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port,
+		"CA="+k.CAFile, "TOKEN="+k.AccountToken(t, testkit.KubernetesNamespace, "pod", uid, time.Minute))
+	if os.Getuid() != 0 {
+		command.Args = slices.Insert(command.Args, 1, "--user", "--map-root-user")
+	}
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if e, err := open(t, k, "").Get(t.Context(), "key"); err != nil || string(e.Value) != "by a pod" {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 

@@ -23,11 +23,6 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-const (
-	openLimit = 10 * time.Second // bounds Open when its context does not
-	page      = 500              // how many registers List asks for at a time
-)
-
 // Store is a client of one namespace of one cluster. It is safe for concurrent use. It connects again by itself.
 type Store struct {
 	config Config
@@ -49,14 +44,14 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 }
 
 // Open reads from the namespace that a config means; it writes nothing. An error is returned that names the field or the
-// file if the config is wrong, or that says why the server could not be used: it has no Leases, or the user lacks a
-// right. ctx bounds the attempt, and nothing after it; without a deadline it takes 10 seconds at the most.
+// file if the config is wrong, or that says why the server could not be used. ctx bounds the attempt, and nothing after
+// it; without a deadline it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := c.client()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if _, err := s.findAnchor(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
@@ -107,7 +102,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 // get reads a Lease, or returns [store.ErrNotFound] if the server says that there is none of that name.
 func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, error) {
 	l := &coordination.Lease{}
-	err := s.read(ctx, s.leases+"/"+name, nil, l)
+	err := s.read(ctx, s.leases+"/"+name, l)
 	if no := refusal(err); no.Reason == meta.StatusReasonNotFound && no.Details != nil && no.Details.Name == name {
 		return l, store.ErrNotFound
 	}
@@ -125,12 +120,12 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
 		return "", err
 	}
-	token, resource, known := parseVersion(prev)
-	if prev != "" && !known {
+	token, resource, _ := strings.Cut(string(prev), ".")
+	if prev != "" && (!storeclient.IsToken(token) || resource == "") {
 		return "", store.ErrConflict // no register ever had it
 	}
 	drawn, err := storeclient.DrawToken(s.config.Rand)
-	var id string
+	id := ""
 	if err == nil && prev == "" {
 		id, err = s.castAnchor(ctx, drawn)
 	}
@@ -139,9 +134,9 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	}
 	next, after := newLease(s.config.Prefix, id, key, drawn.String(), value, s.writer), &coordination.Lease{}
 	if prev == "" {
-		err = s.send(ctx, http.MethodPost, s.leases, nil, next, after)
+		err = s.send(ctx, http.MethodPost, s.leases, next, after)
 	} else {
-		err = s.send(ctx, http.MethodPatch, s.leases+"/"+next.Name, nil, patch(token, resource, next), after)
+		err = s.send(ctx, http.MethodPatch, s.leases+"/"+next.Name, patch(token, resource, next), after)
 	}
 	if err != nil {
 		return s.look(ctx, key, prev, drawn.String(), err)
@@ -158,8 +153,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 // also that a server was too busy (429): the caller settles it.
 //
 // After a rejection the register decides. The swap's own token means that a copy came first: the API server's client of
-// etcd can send a transaction again. The version from before means that the rejection has another reason. Under any
-// other version this swap never takes effect.
+// etcd can send a transaction again. The version from before means another reason. Any other version is a conflict.
 func (s *Store) look(ctx context.Context, key string, prev store.Version, token string, failure error) (store.Version, error) {
 	failure = fmt.Errorf("kubernetesstore: swap: %w", failure)
 	no := refusal(failure)
@@ -178,14 +172,14 @@ func (s *Store) look(ctx context.Context, key string, prev store.Version, token 
 	return "", store.ErrConflict
 }
 
-// List implements [store.Store]. It reads page by page in the order of the names. The pages are of one revision. When
-// the server has forgotten that one, the list goes on with a later one, behind the last name.
+// List implements [store.Store]. It reads page by page in the order of the names. When the server has forgotten the
+// revision of the first page, the list goes on with a later one, behind the last name.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
-		query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {strconv.Itoa(page)}}
+		query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {"500"}}
 		for last, forgotten := "", false; ; {
 			var leases coordination.LeaseList
-			err := s.read(ctx, s.leases, query, &leases)
+			err := s.read(ctx, s.leases+"?"+query.Encode(), &leases)
 			if gone := refusal(err); gone.Code == http.StatusGone && !forgotten {
 				query.Set("continue", gone.Continue) // empty means from the beginning
 				forgotten = true
@@ -225,8 +219,8 @@ func (s *Store) Close() error { return s.life.End(func() error { s.unused(); ret
 
 // Name implements [store.Named].
 func (s *Store) Name() string {
-	path := strings.Trim(s.place.base.Path, "/") + "/" + s.place.namespace
-	return storeurl.Name("kubernetes", []string{s.place.base.Host}, path, "prefix", s.config.Prefix)
+	at := s.place.base.JoinPath(s.place.namespace)
+	return storeurl.Name("kubernetes", []string{at.Host}, at.Path, "prefix", s.config.Prefix)
 }
 
 // String returns the config, which has no secret.

@@ -172,7 +172,8 @@ func install(t *testing.T, folder, namespace string) (token, config string) {
 	return k.AccountToken(t, namespace, "snowfence", string(account.UID), time.Hour), config
 }
 
-// start starts the daemon with the token and configuration of a pod.
+// start starts the daemon as in a pod: with the shipped configuration, and with the token in its place, by a mount
+// namespace of its own.
 func start(t *testing.T, namespace, token, config string, environ ...string) *testkit.Daemon {
 	t.Helper()
 	binary, err := program()
@@ -184,8 +185,19 @@ func start(t *testing.T, namespace, token, config string, environ ...string) *te
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"token": token, "namespace": namespace, "ca.crt": string(ca), "snowfence.yaml": config} {
-		if err := os.WriteFile(filepath.Join(files, name), []byte(content), 0o600); err != nil {
+	user := ""
+	if os.Getuid() != 0 {
+		user = "--user --map-root-user"
+	}
+	script := fmt.Sprintf(`#!/bin/sh
+exec unshare %s --mount sh -ec '
+mount -t tmpfs tmpfs /run
+mkdir -p /run/secrets/kubernetes.io/serviceaccount
+cd %s && cp token ca.crt namespace /run/secrets/kubernetes.io/serviceaccount
+exec %s "$@"' sh "$@"
+`, user, files, binary)
+	for name, content := range map[string]string{"token": token, "namespace": namespace, "ca.crt": string(ca), "snowfence.yaml": config, "run": script} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(content), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,12 +205,8 @@ func start(t *testing.T, namespace, token, config string, environ ...string) *te
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range environ {
-		environ[i] = strings.ReplaceAll(environ[i], "FILES", files)
-	}
-	return testkit.StartDaemon(t, binary, append(environ,
-		"KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port, "SNOWFENCE_STORE=kubernetes:///?service-account="+files,
-		"SNOWFENCE_HEALTH=127.0.0.1:0", "SNOWFENCE_LOG_FORMAT=text",
+	return testkit.StartDaemon(t, filepath.Join(files, "run"), append(environ,
+		"KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+port, "SNOWFENCE_HEALTH=127.0.0.1:0", "SNOWFENCE_LOG_FORMAT=text",
 	), "--config", filepath.Join(files, "snowfence.yaml"))
 }
 
@@ -253,7 +261,7 @@ func TestServiceOfAPairFollowsTheIDs(t *testing.T) {
 	daemons := map[string]*testkit.Daemon{}
 	for _, pod := range pods {
 		makePod(t, namespace, pod)
-		daemons[pod] = start(t, namespace, token, config, "SNOWFENCE_POD=kubernetes:///?pod="+pod+"&service-account=FILES")
+		daemons[pod] = start(t, namespace, token, config, "SNOWFENCE_POD="+pod)
 	}
 	active := func(n int) (names []string) {
 		testkit.Eventually(t, func(ctx context.Context) error {

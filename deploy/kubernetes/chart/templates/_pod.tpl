@@ -38,10 +38,10 @@ spec:
       image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args: [serve, --config, /etc/snowfence/snowfence.yaml]
+      {{- if or (has .Values.kind (list "Pair" "StatefulSet")) .Values.env }}
       env:
-        - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
         {{- if eq .Values.kind "Pair" }}
-        - {name: SNOWFENCE_POD, value: "kubernetes:///?pod=$(POD)"}
+        - {name: SNOWFENCE_POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
         {{- end }}
         {{- if eq .Values.kind "StatefulSet" }}
         {{- range $name, $_ := include "snowfence.fenced" . | fromYaml }}
@@ -52,6 +52,7 @@ spec:
         {{- with .Values.env }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
+      {{- end }}
       ports:
         {{- range $front, $port := .Values.ports }}
         {{- if $port }}
