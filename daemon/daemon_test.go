@@ -328,7 +328,7 @@ func TestFrontsUseTheSocketsThatAreGiven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
+		t.Cleanup(func() { _ = l.Close() })
 		listeners[name] = l
 	}
 	run := func(names ...string) error {

@@ -49,7 +49,7 @@ func (s *serviceManager) start(environ []string, sockets map[string]*net.TCPList
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		defer func() { _ = file.Close() }()
+		s.t.Cleanup(func() { _ = file.Close() })
 		names, cmd.ExtraFiles = append(names, name), append(cmd.ExtraFiles, file)
 	}
 	cmd.Env = append(cmd.Env, fmt.Sprint("LISTEN_FDS=", len(names)), "LISTEN_FDNAMES="+strings.Join(names, ":"))
@@ -140,7 +140,7 @@ func TestFrontsUseTheSocketsOfTheServiceManager(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
+		t.Cleanup(func() { _ = l.Close() })
 		sockets[name] = l
 	}
 	s, folder := newManager(t), t.TempDir()
