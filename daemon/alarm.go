@@ -9,7 +9,6 @@ import (
 
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/internal/text"
-	"snowfence.example/snowfence/store/kubernetesstore"
 )
 
 const (
@@ -62,31 +61,6 @@ func (d *daemon) watch(ctx context.Context) {
 		case <-ctx.Done():
 		}
 		stop()
-	}
-}
-
-// podOf is the pod whose label is kept, or nil.
-func podOf(settings Settings) (*kubernetesstore.Pod, error) {
-	if settings.Pod == "" {
-		return nil, nil //nolint:nilnil // none is asked for
-	}
-	pod, err := kubernetesstore.OpenPod(settings.Pod)
-	if err != nil {
-		return nil, fmt.Errorf("pod: %w", err)
-	}
-	return pod, nil
-}
-
-// label keeps the pod's label until the context ends.
-func (d *daemon) label(ctx context.Context) {
-	if d.pod == nil {
-		return
-	}
-	failed := func(err error) {
-		d.log.Warn("can't label the pod: requests by its Service may meet one that stands by", "error", err)
-	}
-	if err := d.pod.Run(ctx, failed); err != nil {
-		failed(err)
 	}
 }
 
