@@ -3,7 +3,7 @@
 # The modules: the root (the library), daemon (the service), cmd/snowfence (the program), one for each
 # engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
 # measurements), examples and tools (the linter, grpcurl, what writes api/snowfencev1, and the
-# checks of the house). All but the last three stand in go.work; those
+# checks of the house; tools/manifests tests deploy/kubernetes). All but the last three stand in go.work; those
 # are built on their own, so that their libraries choose no version for the others.
 
 GO = go
@@ -111,9 +111,10 @@ test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race 
 	@$(MAKE) examples
 
 .PHONY: test-kubernetes
-test-kubernetes: $(KUBERNETES) ## the engine on a real kube-apiserver, under the race detector; some minutes, and the first time some more to build it
+test-kubernetes: $(KUBERNETES) ## the engine and deploy/kubernetes on a real kube-apiserver, under the race detector; some minutes, and the first time some more to build it
 	@tools/need.sh gcc=gcc,libc6-dev etcd=etcd-server
 	@$(TEST) $(TAGS) -timeout 30m -race ./store/kubernetesstore/...
+	@cd tools/manifests && GOWORK=off $(GO) test $(TAGS) -count=1 -timeout 10m .
 
 $(KUBERNETES): tools/kubeapiserver/go.mod tools/kubeapiserver/go.sum
 	@echo "building kube-apiserver, once; takes some minutes"
@@ -156,10 +157,12 @@ lint: tools cross ## the linters over every module, and the checks of the house
 	@cd bench && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
 	@cd examples && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
 	@cd tools && GOWORK=off ../.bin/golangci-lint run --build-tags servers ./...
+	@cd tools/manifests && GOWORK=off ../../.bin/golangci-lint run --build-tags servers ./...
 	@GOWORK=off $(GO) mod tidy -diff
 	@for module in $(ENGINES) api/snowfencev1 daemon cmd/snowfence; do (cd $$module && GOWORK=off $(GO) mod tidy -diff) || exit 1; done
 	@cd bench && GOWORK=off $(GO) mod tidy -diff
 	@cd examples && GOWORK=off $(GO) mod tidy -diff
+	@cd tools/manifests && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
 
 .PHONY: cross
@@ -339,6 +342,10 @@ pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, 
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
 	@tools/need.sh $(NEEDED)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
+
+.PHONY: manifests
+manifests: ## write the plain YAML of deploy/kubernetes, which the chart makes
+	@cd tools/manifests && GOWORK=off $(GO) test -run '^TestPlainYAML' -count=1 . -manifests.write
 
 .PHONY: pictures
 pictures: ## write the pictures of the page, docs/pictures, of five daemons and some minutes of traffic

@@ -47,8 +47,12 @@ func (d *daemon) watch(ctx context.Context) {
 			d.sayEnd(ctx, s, said)
 			d.sayTrouble(s, troubles)
 		}
+		stand := standOf(statuses)
+		if d.pod != nil {
+			d.pod.Set(stand.Active)
+		}
 		if d.config.Stands != nil {
-			d.config.Stands(standOf(statuses))
+			d.config.Stands(stand)
 		}
 		expired, stop := d.clock.After(cmp.Or(d.config.StandsEvery, lookEvery))
 		select {

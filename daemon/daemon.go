@@ -27,6 +27,7 @@ import (
 	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/kubernetesstore"
 )
 
 // Settings are what a configuration file can say; see [DefaultSettings] and [Load].
@@ -124,6 +125,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	go d.reload(lasting)
 	d.viewing.Go(func() { d.view.Run(lasting) })
 	d.viewing.Go(func() { d.watch(lasting) })
+	d.viewing.Go(func() { d.label(lasting) })
 	d.open(running, stop)
 	<-running.Done()
 	switch cause := context.Cause(running); {
@@ -153,6 +155,7 @@ type daemon struct {
 	tokens   *token.Ring    // nil if none is asked for
 	memory   *budget.Budget // of requests and answers
 	view     *view.View
+	pod      *kubernetesstore.Pod // whose label is kept; nil if none is
 
 	certificates *listen.Certificates // nil without TLS
 
@@ -192,6 +195,9 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		return nil, err
 	}
 	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
+		return nil, err
+	}
+	if d.pod, err = podOf(d.settings); err != nil {
 		return nil, err
 	}
 	for _, w := range append(listen.Warnings(d.settings, d.clock.Wall()), d.settings.StoreWarnings()...) {
@@ -243,7 +249,8 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 // and no port.
 func Check(settings Settings, given ...kind.Kind) error {
 	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
-	return config.Join(settings.CheckStores(openstore.CheckFiles), listen.Check(settings), d.configure(settings, given))
+	_, err := podOf(settings)
+	return config.Join(settings.CheckStores(openstore.CheckFiles), listen.Check(settings), d.configure(settings, given), err)
 }
 
 // Warnings returns what is odd about the files of tokens and TLS but stops nothing.

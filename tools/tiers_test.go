@@ -99,7 +99,7 @@ daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token
 daemon/internal/httpfront ! . api daemon/config daemon/internal/budget daemon/internal/compat daemon/internal/front daemon/internal/page daemon/kind daemon/token
 daemon/internal/respfront ! daemon/internal/budget daemon/internal/front daemon/internal/session daemon/kind
 daemon/internal/thriftfront ! daemon/internal/front daemon/internal/session daemon/kind | github.com/apache/thrift
-daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/page daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/internal/view daemon/kind daemon/openstore daemon/token fence internal/text store
+daemon ! . counter daemon/builtin daemon/config daemon/engine daemon/internal/budget daemon/internal/front daemon/internal/grpcfront daemon/internal/httpfront daemon/internal/listen daemon/internal/metrics daemon/internal/page daemon/internal/respfront daemon/internal/service daemon/internal/thriftfront daemon/internal/view daemon/kind daemon/openstore daemon/token fence internal/text store store/kubernetesstore
 # the command line
 cmd/snowfence/internal/clock .
 cmd/snowfence/forensics/idsource ! . daemon/engine internal/decode internal/text | github.com/klauspost/compress

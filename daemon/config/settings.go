@@ -35,6 +35,7 @@ type Config struct {
 
 	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`                             // empty means that the HTTP front has them
 	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means none
+	Pod    string   `key:"pod" help:"name of the pod that the program runs in: its label snowfence.example/active says whether it gives ids"`                                                  // empty means that it has no such label
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`

@@ -24,6 +24,7 @@ tls: {certificate: /etc/c.pem, key: /etc/k.pem, client-ca: /etc/ca.pem}
 resp: 127.0.0.1:7701
 grpc: 127.0.0.1:7702
 thrift: 127.0.0.1:7709
+pod: ids-0
 thrift-generator: orders
 admin: 127.0.0.1:7710
 health: 0.0.0.0:7711

@@ -1,0 +1,80 @@
+package kubernetesstore
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestLabelFollowsThePod has a server note each label, and refuse those that the test says.
+func TestLabelFollowsThePod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // guards labels
+		var labels, failures []string
+		refused := 0
+		s, played := on(t, func(r *http.Request) reply {
+			var patch []struct{ Op, Path, Value string }
+			if err := json.NewDecoder(r.Body).Decode(&patch); err != nil || patch[0].Path != "/metadata/labels/snowfence.example~1active" {
+				t.Errorf("patch %v, %v", patch, err)
+			}
+			if refused > 0 {
+				refused--
+				return refuse(http.StatusForbidden, "Forbidden", "")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			labels = append(labels, patch[0].Value)
+			return reply{code: http.StatusOK, body: map[string]string{}}
+		})
+		p := &Pod{client: s, path: "/api/v1/namespaces/ns/pods/ids-0", wanted: make(chan bool, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.Run(ctx, func(err error) { failures = append(failures, err.Error()) }) }()
+		see := func(what string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(labels, want) {
+				t.Errorf("%s: labels %q, want %q", what, labels, want)
+			}
+		}
+		see("a container before may have left the label", "false")
+		p.Set(true)
+		see("ids are given", "false", "true")
+		p.Set(true)
+		see("nothing changed", "false", "true")
+		refused = 2
+		p.Set(false)
+		see("the label is refused", "false", "true")
+		time.Sleep(3 * podPause) //nolint:forbidigo // in the bubble
+		see("it is tried again, after one pause and two", "false", "true", "false")
+		if len(failures) != 2 || !strings.Contains(failures[0], "snowfence.example/active of /api/v1/namespaces/ns/pods/ids-0: ") {
+			t.Errorf("failures %q", failures)
+		}
+		p.Set(true)
+		see("ids are given again", "false", "true", "false", "true")
+		cancel()
+		see("the end takes the label away", "false", "true", "false", "true", "false")
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if want := "PATCH /api/v1/namespaces/ns/pods/ids-0?timeout=5s"; played.requests[0] != want {
+			t.Errorf("request %s, want %s", played.requests[0], want)
+		}
+	})
+}
+
+func TestPodMustHaveANameOfKubernetes(t *testing.T) {
+	for _, name := range []string{"a/b", "A", "-a", "a?b", strings.Repeat("a", 254)} {
+		if _, err := OpenPod(name); err == nil || !strings.Contains(err.Error(), "must have 1 to 253 of [a-z0-9.-]") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
