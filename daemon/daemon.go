@@ -197,7 +197,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if d.certificates, err = listen.NewCertificates(d.settings, d.log); err != nil {
 		return nil, err
 	}
-	if d.pod, err = podOf(d.settings); err != nil {
+	if d.pod, err = openPod(d.settings); err != nil {
 		return nil, err
 	}
 	for _, w := range append(listen.Warnings(d.settings, d.clock.Wall()), d.settings.StoreWarnings()...) {
@@ -249,7 +249,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 // and no port.
 func Check(settings Settings, given ...kind.Kind) error {
 	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
-	_, err := podOf(settings)
+	_, err := openPod(settings)
 	return config.Join(settings.CheckStores(openstore.CheckFiles), listen.Check(settings), d.configure(settings, given), err)
 }
 
