@@ -227,6 +227,11 @@ bench-page: build ## measure the page where 5,000 of 1,048,576 worker ids are he
 	@tools/need.sh chromium=chromium etcd=etcd-server
 	@cd bench && GOWORK=off $(GO) run ./page
 
+.PHONY: bench-kubernetes
+bench-kubernetes: $(KUBERNETES) ## measure 200 holders that start at once on a real kube-apiserver, and in peace; some 3 minutes
+	@tools/need.sh etcd=etcd-server
+	@cd bench && GOWORK=off $(GO) test $(TAGS) -run '^$$' -bench . -benchtime 1x -v ./kubernetes
+
 .PHONY: scale
 scale: ## model a crowd of processes on one pool of worker ids; takes some minutes
 	@cd bench && GOWORK=off $(GO) run ./scale

@@ -87,7 +87,7 @@ func StartEtcd(ctx context.Context, folder string) (address string, stop func(),
 	return address, stop, errors.Join(l.Close(), command.Start())
 }
 
-// Metrics reads those of a server. All of one name are added up.
+// Metrics reads those of a server, each by its name and labels as they are written. All of one name are added up, too.
 func Metrics(ctx context.Context, client *http.Client, url string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", http.NoBody)
 	if err != nil {
@@ -104,6 +104,9 @@ func Metrics(ctx context.Context, client *http.Client, url string) (map[string]f
 		name, _, _ := strings.Cut(fields[0], "{")
 		if value, err := strconv.ParseFloat(fields[len(fields)-1], 64); err == nil { // or it is a comment
 			sums[name] += value
+			if name != fields[0] {
+				sums[fields[0]] = value
+			}
 		}
 	}
 	return sums, errors.Join(err, response.Body.Close())

@@ -43,11 +43,15 @@ func chaosEngine(t *testing.T, name string) (testkit.Engine, *testkit.Pair) {
 	return testkit.StartEngine(t, name), nil
 }
 
-func (c *chaos) restart(end func(*testkit.Server), random *rand.Rand) {
+// restart ends the server of the engine, the primary of two, or the one behind, and starts it again.
+func (c *chaos) restart(behind bool, end func(*testkit.Server), random *rand.Rand) {
 	c.server.Lock()
 	defer c.server.Unlock()
 	server := c.engine.Server
-	if c.pair != nil {
+	switch {
+	case behind:
+		server = c.engine.Behind
+	case c.pair != nil:
 		server = c.pair.Primary
 	}
 	end(server)

@@ -194,11 +194,17 @@ func (c *chaos) troubles() []trouble {
 	}
 	if c.engine.Server != nil {
 		all = append(all, []trouble{
-			{"server stopped and started", func(_ *subject, r *rand.Rand) { c.restart((*testkit.Server).Stop, r) }},
-			{"server killed and started", func(_ *subject, r *rand.Rand) { c.restart((*testkit.Server).Kill, r) }},
+			{"server stopped and started", func(_ *subject, r *rand.Rand) { c.restart(false, (*testkit.Server).Stop, r) }},
+			{"server killed and started", func(_ *subject, r *rand.Rand) { c.restart(false, (*testkit.Server).Kill, r) }},
 			{"partition, connections reset", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Cut, r) }},
 			{"partition, half open", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.Drop, r) }},
 			{"replies lost", func(s *subject, r *rand.Rand) { c.disturb(s.proxy, s.proxy.LoseReplies, r) }},
+		}...)
+	}
+	if c.engine.Behind != nil {
+		all = append(all, []trouble{
+			{"server behind it stopped and started", func(_ *subject, r *rand.Rand) { c.restart(true, (*testkit.Server).Stop, r) }},
+			{"server behind it killed and started", func(_ *subject, r *rand.Rand) { c.restart(true, (*testkit.Server).Kill, r) }},
 		}...)
 	}
 	return append(all, c.failing()...)

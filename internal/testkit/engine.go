@@ -18,6 +18,9 @@ type Engine struct {
 	// engine is a folder.
 	Server *Server
 
+	// Behind is the server where that one keeps the store, if it does not do so itself.
+	Behind *Server
+
 	// Lossy says that the engine can lose acknowledged writes.
 	Lossy bool
 
@@ -43,7 +46,7 @@ func StartEngine(t testing.TB, name string) Engine {
 		return Engine{Name: name, Server: MariaDB(t), url: func(address string) string { return sqlURL("mysql", address) + "?durable=true" }}
 	case "kubernetes":
 		k := StartKubernetes(t)
-		return Engine{Name: name, Server: k.Server, url: func(address string) string {
+		return Engine{Name: name, Server: k.Server, Behind: k.Etcd, url: func(address string) string {
 			return "kubernetes:///" + KubernetesNamespace + "?kubeconfig=" + k.Kubeconfig(t, "http://"+address, "")
 		}}
 	case "nats":
