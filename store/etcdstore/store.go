@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// openLimit bounds Open when its context does not.
+	// openLimit bounds Open.
 	openLimit = 10 * time.Second
 
 	// page is how many registers List asks for at a time. With the longest
@@ -64,7 +64,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 // version; it writes nothing. An error is returned that names the field if the
 // config is wrong, or that says why no endpoint could be used, or why the
 // cluster is not one to stand on. ctx bounds the attempt, and
-// nothing after it; without a deadline it takes 10 seconds at the most.
+// nothing after it; it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
 	if err != nil {

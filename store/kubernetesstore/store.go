@@ -45,7 +45,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 
 // Open reads from the namespace that a config means; it writes nothing. An error is returned that names the field or the
 // file if the config is wrong, or that says why the server could not be used. ctx bounds the attempt, and nothing after
-// it; without a deadline it takes 10 seconds at the most.
+// it; it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := c.client()
 	if err != nil {
