@@ -92,7 +92,7 @@ daemon/token ! | golang.org/x/time
 daemon/internal/service . counter counter/series daemon/config daemon/internal/budget daemon/internal/front daemon/kind daemon/token fence internal/decode internal/lease internal/lend internal/stored | golang.org/x/time
 daemon/internal/compat ! . daemon/config daemon/internal/front daemon/kind
 daemon/internal/listen ! daemon/config daemon/internal/budget daemon/internal/front daemon/token
-daemon/internal/view ! . daemon/config daemon/internal/front daemon/kind internal/roster internal/stored store
+daemon/internal/view ! . daemon/config daemon/internal/front daemon/kind internal/lease internal/roster internal/stored store
 daemon/internal/metrics ! daemon/internal/front daemon/internal/view daemon/kind store | github.com/prometheus/client_golang
 daemon/internal/grpcfront ! . api/snowfencev1 daemon/internal/budget daemon/internal/front daemon/kind daemon/token | google.golang.org/genproto/googleapis/rpc google.golang.org/grpc google.golang.org/protobuf
 daemon/internal/page ! . daemon/internal/front daemon/internal/view daemon/token internal/decode internal/plan internal/stored internal/text

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -46,6 +48,19 @@ func problems(statuses []front.Status, s State) []Problem {
 	return all
 }
 
+// anchorOf is the runbook's entry for a problem. Its cause may be one with an entry of its own.
+func anchorOf(p *front.Problem, why string, storeAway bool) string {
+	switch {
+	case strings.Contains(why, "an operator quarantined"):
+		return "quarantined"
+	case errors.Is(p.Cause, lease.ErrNoWorker):
+		return "no-worker"
+	case storeAway && p.Type == front.LeaseUnavailable:
+		return front.StoreUnavailable.String()
+	}
+	return p.Type.String()
+}
+
 type adder = func(severity, about, anchor string, since time.Time, format string, args ...any)
 
 // standing adds the problems of a generator. To stand by is none.
@@ -66,14 +81,17 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 		if p.Cause != nil {
 			why = p.Cause.Error()
 		}
-		add(severity, g.Name, p.Type.String(), since, "%s: %s.", p.Type.Title(), cmp.Or(g.Trouble, why))
+		add(severity, g.Name, anchorOf(p, why, t != nil), since, "%s: %s.", p.Type.Title(), cmp.Or(g.Trouble, why))
 	case t != nil && t.Until.After(now):
 		add("soon", g.Name, "store-unavailable", since, "Ids go on for %s, and then stop: %s.", t.Until.Sub(now).Round(time.Second), t.Text)
 	case t != nil:
 		add("soon", g.Name, "store-unavailable", since, "Ids stop when those in hand are used up: %s.", t.Text)
 	}
 	if s.EndsSoon && (p == nil || p.Type != front.HorizonPassed && p.Type != front.NumbersUsedUp) {
-		when := "its counter has a tenth of its numbers left at most"
+		when := ""
+		if c := g.Counter; c != nil {
+			when = fmt.Sprintf("%s of %s numbers are left", c.Left, c.Limit)
+		}
 		if !g.Ends.IsZero() {
 			when = "no id is left at " + g.Ends.Format(time.RFC3339)
 		}
@@ -95,7 +113,14 @@ func pool(n Namespace, add adder) {
 		found("pool-full", "%d of %d worker ids are free.", free, capacity)
 	}
 	if bad := n.Counts[string(roster.Unreadable)] + n.Counts[string(roster.Foreign)]; bad > 0 {
-		found("unreadable", "%d registers can't be claimed: they are damaged, or of another life of the namespace.", bad)
+		var which []string
+		for _, w := range n.Rest {
+			if w.State == string(roster.Unreadable) || w.State == string(roster.Foreign) {
+				which = append(which, strconv.FormatInt(w.Number, 10))
+			}
+		}
+		found("unreadable", "Registers that can't be claimed, since they are damaged or of another life of the namespace: %d, among them worker %s.",
+			bad, strings.Join(which[:min(len(which), 10)], ", "))
 	}
 	var silent []string
 	var worst float64

@@ -31,10 +31,10 @@ func runbook() []entry {
 		{"lost", "Find out who wrote the register: `snowfence workers show NUMBER`.", "lost a worker id"},
 		{"copied", "Stop the copy of this host or process: both may have issued the same ids.", ""},
 		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear`.", ""},
-		{"unreadable", "Find the damage: `snowfence namespace verify`.", ""},
+		{"unreadable", "It harms no other worker id. Find the damage: `snowfence namespace verify`.", ""},
 		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", ""},
 		{"pool-full", "Release unused worker ids: `snowfence workers list`, or move to a layout with more worker bits.", ""},
-		{"ends-soon", "Prepare the move to another namespace or counter.", "the generator ends soon|the layout's time bits run out"},
+		{"ends-soon", "Raise the counter's limit, or prepare the move to another namespace or counter.", "the generator ends soon|the layout's time bits run out"},
 		{"lossy-store", "Declare the store's loss in its URL.", "nothing bounds any more|" +
 			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},
 		{"journal", "See that the disk of the data directory is well.", "the journal|" +

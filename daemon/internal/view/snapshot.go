@@ -29,7 +29,8 @@ type snapshot struct {
 	letters []byte // as in Namespace.Cells
 	records map[int64]roster.Worker
 	free    int // registers of free worker ids
-	ended   int64
+	late    int64
+	ended   map[int64]bool // as in Worker.Ended
 	offsets map[int64]offset
 	middle  time.Duration // the median offset
 	shown   Namespace
@@ -55,7 +56,7 @@ func (s *space) take(ctx context.Context, before *snapshot) (*snapshot, error) {
 	size := r.Layout().Workers()
 	x := &snapshot{
 		roster: r, ours: s.ours, begun: r.Now(), census: r.Census(), bin: (size-1)/maxLetters + 1,
-		records: map[int64]roster.Worker{}, offsets: map[int64]offset{},
+		records: map[int64]roster.Worker{}, offsets: map[int64]offset{}, ended: map[int64]bool{},
 	}
 	x.letters = bytes.Repeat([]byte{'.'}, int((size-1)/x.bin+1))
 	read := s.clock.Wall().UTC()
@@ -69,6 +70,7 @@ func (s *space) take(ctx context.Context, before *snapshot) (*snapshot, error) {
 	if before != nil {
 		x.compare(before)
 	}
+	x.findEnded()
 	x.shown = x.namespace()
 	x.shown.Read = read
 	return x, nil
@@ -86,9 +88,6 @@ func (x *snapshot) add(w roster.Worker) {
 		x.free++
 		most = min(most, len(x.records)+maxFree-x.free+1)
 	}
-	if ended(w) {
-		x.ended++
-	}
 	at := w.Number / x.bin
 	x.letters[at] = telling(x.letters[at], x.letter(w))
 	if len(x.records) < most || x.own(w) {
@@ -101,9 +100,31 @@ func (x *snapshot) own(w roster.Worker) bool {
 	return w.State == roster.Held && x.ours.Same(w.Register.Process)
 }
 
-// ended reports whether a holder's window ended within the last hour, and the holder had not given its worker id back.
-func ended(w roster.Worker) bool {
-	return w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour
+// findEnded finds the worker ids whose holder's window ended within the last hour, and that were not given back. A process that
+// holds another one has not ended.
+func (x *snapshot) findEnded() {
+	type process struct {
+		host    string
+		pid     int
+		started int64
+	}
+	of := func(w roster.Worker) process {
+		p := w.Register.Process
+		return process{p.Host, p.PID, p.Started.UnixNano()}
+	}
+	holds := map[process]bool{}
+	for _, w := range x.records {
+		if w.State == roster.Held || x.behind(w) {
+			holds[of(w)] = true
+		}
+	}
+	for number, w := range x.records {
+		if w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour && !x.behind(w) && !holds[of(w)] {
+			x.ended[number] = true
+			at := number / x.bin
+			x.letters[at] = telling(x.letters[at], 'e')
+		}
+	}
 }
 
 // behind reports whether a worker id only seems free: its holder goes on, with a clock that is behind by more than a window.
@@ -139,9 +160,7 @@ func (x *snapshot) compare(before *snapshot) {
 			x.offsets[number] = best
 		}
 		if x.behind(now) {
-			if ended(now) {
-				x.ended--
-			}
+			x.late++
 			at := number / x.bin
 			x.letters[at] = telling(x.letters[at], 's')
 		}
@@ -156,13 +175,15 @@ func (x *snapshot) compare(before *snapshot) {
 func (x *snapshot) namespace() Namespace {
 	n := Namespace{
 		Layout: x.layout().String(), Capacity: strconv.FormatInt(x.census.Capacity, 10), Counts: map[string]int64{},
-		Lent: x.census.Lent, Silent: x.census.Silent, Ended: x.ended, Held: x.census.Counts[roster.Held], Holders: []Worker{}, Rest: []Worker{},
+		Lent: x.census.Lent, Silent: x.census.Silent + x.late, Ended: int64(len(x.ended)), Held: x.census.Counts[roster.Held] + x.late, Holders: []Worker{}, Rest: []Worker{},
 		Clock: "median",
 	}
 	for _, state := range roster.States() {
 		x.census.Counts[state] += 0 // so that a state without a worker id shows 0
 		n.Counts[string(state)] = x.census.Counts[state]
 	}
+	n.Counts[string(roster.Held)] += x.late
+	n.Counts[string(roster.Free)] -= x.late
 	if len(x.offsets) > 0 {
 		n.Median = milliseconds(x.middle)
 	}
@@ -193,11 +214,11 @@ func (x *snapshot) namespace() Namespace {
 				place = 1
 			}
 			holders[place] = append(holders[place], number)
-		} else if w.State == roster.Quarantined || ended(w) {
+		} else if slices.Contains([]roster.State{roster.Quarantined, roster.Unreadable, roster.Foreign}, w.State) || x.ended[number] {
 			rest = append(rest, w)
 		}
 	}
-	slices.SortFunc(rest, func(a, b roster.Worker) int { // free comes before quarantined
+	slices.SortFunc(rest, func(a, b roster.Worker) int { // ended ones come last, the latest first
 		return cmp.Or(-cmp.Compare(a.State, b.State), b.Until.Compare(a.Until), cmp.Compare(a.Number, b.Number))
 	})
 	for _, w := range rest[:min(len(rest), MaxRest)] {
@@ -226,11 +247,11 @@ func (x *snapshot) worker(number int64) Worker {
 	r := w.Register
 	_, lent := r.Process.Lent()
 	shown := Worker{
-		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held, Ended: ended(w),
+		Number: number, State: string(w.State), Silent: w.Silent(), Ours: x.own(w), Lent: lent && w.State == roster.Held, Ended: x.ended[number],
 		Host: r.Process.Host, PID: r.Process.PID, Program: r.Process.Version, Term: r.Term, Window: r.Window.Milliseconds(),
 	}
 	if x.behind(w) {
-		shown.State, shown.Silent, shown.Ended = string(roster.Held), true, false
+		shown.State, shown.Silent = string(roster.Held), true
 	}
 	if r.Term > 0 { // else it can't be read
 		shown.From, shown.Until, shown.Written, shown.Age = w.Floor.UTC(), w.Until.UTC(), r.Clock.UTC(), w.Age().Milliseconds()
@@ -266,8 +287,6 @@ func (x *snapshot) letter(w roster.Worker) byte {
 		return 'l'
 	case w.State == roster.Held:
 		return 'h'
-	case ended(w):
-		return 'e'
 	case w.State == roster.Free:
 		return '.'
 	}

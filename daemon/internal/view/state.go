@@ -105,7 +105,7 @@ type Namespace struct {
 
 	Holders []Worker `json:"holders"`                    // MaxHolders at most: this daemon's, then silent ones, then by worker id
 	Held    int64    `json:"held"`                       // how many there are in all
-	Rest    []Worker `json:"rest"`                       // MaxRest at most that nobody holds: quarantined ones, and ended ones, the latest first
+	Rest    []Worker `json:"rest"`                       // MaxRest at most: unreadable and quarantined ones, ended ones, the latest first, and foreign ones
 	Median  *float64 `json:"median_offset_ms,omitempty"` // of the holders' clocks, against the store's clock or else this daemon's
 	Clock   string   `json:"clock"`                      // "store" if offsets are against the store's clock, else "median" of the holders
 }

@@ -398,6 +398,12 @@ func TestAHolderThatEndsAndGivesNothingBackIsShownForAnHour(t *testing.T) {
 		if n.Ended != 1 || n.Cells[:4] != ".he." || len(n.Holders) != 1 || len(n.Rest) != 1 || !n.Rest[0].Ended || n.Rest[0].Host != "b" || n.Rest[0].State != "free" || !has(s, "soon", "orders", "silent-holder") {
 			t.Errorf("%q %+v %+v", n.Cells[:4], n.Rest, s.Problems)
 		}
+		again := w.hold("b", 5, nil) // the same process
+		pass(time.Second)
+		if _, n := w.state(); n.Ended != 0 || n.Cells[:6] != ".h...h" {
+			t.Errorf("while it holds another: %q %+v", n.Cells[:6], n.Rest)
+		}
+		_ = again.Close(t.Context())
 		pass(time.Hour)
 		if s, n := w.state(); n.Ended != 0 || n.Cells[:4] != ".h.." || len(n.Rest) != 0 || len(s.Problems) > 0 {
 			t.Errorf("an hour later: %q %+v %+v", n.Cells[:4], n.Rest, s.Problems)
@@ -475,7 +481,9 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 		"well":           {front.Status{Lease: lease}, "", ""},
 		"stands by":      {front.Status{Problem: front.Standby.Problem(nil)}, "", ""},
 		"refused":        {front.Status{Problem: front.Refused.Problem(nil)}, "stopped", "refused"},
-		"ends its term":  {front.Status{Lease: lease, Trouble: trouble, Problem: front.LeaseUnavailable.Problem(nil)}, "soon", "lease-unavailable"},
+		"ends its term":  {front.Status{Lease: lease, Trouble: trouble, Problem: front.LeaseUnavailable.Problem(nil)}, "soon", "store-unavailable"},
+		"was stopped":    {front.Status{Problem: front.LeaseUnavailable.Problem(errors.New("an operator quarantined worker 2"))}, "stopped", "quarantined"},
+		"finds none":     {front.Status{Problem: front.Starting.Problem(fence.ErrNoWorker)}, "stopped", "no-worker"},
 		"lost its clock": {front.Status{Lease: lease, Problem: front.ClockUnsafe.Problem(errors.New("behind"))}, "stopped", "clock-unsafe"},
 		"goes on":        {front.Status{Lease: lease, Trouble: trouble}, "soon", "store-unavailable"},
 		"ends soon":      {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
