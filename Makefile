@@ -102,8 +102,8 @@ test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000
 .PHONY: test-servers
 test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; under 10 minutes
 	@tools/need.sh $(NEEDED)
-	@$(TEST) $(TAGS) -p 3 -parallel 4 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
-	@$(TEST) $(TAGS) -p 4 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
+	@$(TEST) $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
+	@$(TEST) $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
 	@$(MAKE) current
 	@$(TEST) -race -run '^TestScripts/serve' ./cmd/snowfence
 	@$(TEST) -tags faultclock ./cmd/snowfence/internal/clock
