@@ -120,6 +120,11 @@ func (w *world) debts(begun time.Duration) []debt {
 	return debts
 }
 
+// fits reports whether the node has the namespace's layout, if there is one.
+func (s *server) fits(n *node) bool {
+	return s.record.Layout == "" || s.record.Layout == n.site().Layout.String()
+}
+
 // owed returns how many of the nodes the namespace is for.
 func (s *server) owed(nodes []*node) int {
 	founded := s.record.Layout != ""
@@ -128,8 +133,7 @@ func (s *server) owed(nodes []*node) int {
 	}
 	owed, daemons := 0, 0
 	for _, n := range nodes {
-		fits := !founded || s.record.Layout == n.site().Layout.String()
-		if fits && (!n.alive || n.holder == nil || n.holder.holds(s.record.Incarnation)) {
+		if s.fits(n) && (!n.alive || n.holder == nil || n.holder.holds(s.record.Incarnation)) {
 			owed++
 			if !n.borrows {
 				daemons++

@@ -62,12 +62,13 @@ func (n *node) borrow(q question) {
 	n.carry(q, late)
 }
 
-// carry takes a question to a daemon, and its answer back.
+// carry takes a question to a daemon, and its answer back. When the faults have ended, a borrower asks none that is refused for
+// its layout: a program of several addresses goes on to one that answers.
 func (n *node) carry(q question, after time.Duration) {
 	w := n.w
 	var daemons []*node
 	for _, d := range w.nodes {
-		if d.server == n.server && !d.borrows && (w.plan.Datacenters == 0 || (d.as-n.as)%w.plan.Datacenters == 0) {
+		if d.server == n.server && !d.borrows && (!w.quiet || d.server.fits(d)) && (w.plan.Datacenters == 0 || (d.as-n.as)%w.plan.Datacenters == 0) {
 			daemons = append(daemons, d)
 		}
 	}
