@@ -40,6 +40,9 @@ func (w *world) calmDown() {
 	w.until(max(w.agenda.Now(), w.latest))
 	begun := w.agenda.Now()
 	limit := 2*p.Window + p.Loss + w.slack()
+	if p.Borrowers > 0 { // one that hears in time neither an answer nor a refusal gives up when its bound is over for a window
+		limit += p.Window
+	}
 	debts := w.debts(begun)
 	for len(w.found) == 0 {
 		if _, open := unpaid(debts, debts); !open {
