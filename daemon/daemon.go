@@ -209,10 +209,10 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		Changed: d.wake,
 	})
 	registry, err := metrics.NewRegistry(cfg.Version)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = errors.Join(registry.Register(metrics.NewCollector(d.service)), registry.Register(metrics.NewClock(d.clock.Wall)))
 	}
-	if err := errors.Join(registry.Register(metrics.NewCollector(d.service)), registry.Register(metrics.NewClock(d.clock.Wall))); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	watch, err := metrics.NewStopwatch(d.clock.Monotonic, registry)

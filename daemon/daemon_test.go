@@ -281,7 +281,7 @@ func TestStandbyIsReadyWhileTheOtherGivesIDsAndActiveAfterwards(t *testing.T) {
 	of := func(seen chan Stand) func(*Config) {
 		return func(c *Config) {
 			c.Settings = settings(t.TempDir(), map[string]Generator{"default": {Layout: layout, Standby: true}})
-			c.Settings.Store, c.Stands, c.StandsEvery = "file:"+folder, func(s Stand) { seen <- s }, time.Hour // so each change is told
+			c.Settings.Store, c.Stands, c.StandsEvery = "file:"+folder, func(s Stand) { seen <- s }, time.Hour // so only changes call it
 		}
 	}
 	await := func(seen chan Stand, want Stand) {
@@ -339,7 +339,7 @@ func TestFrontsUseTheSocketsThatAreGiven(t *testing.T) {
 		return Run(t.Context(), Config{Settings: settings(t.TempDir(), nil), Listeners: given})
 	}
 	if err := run("http", "htpp", "web"); err == nil || err.Error() != "no front uses the sockets named htpp, web" {
-		t.Errorf("with sockets that nobody uses: %v", err)
+		t.Errorf("with sockets without a front: %v", err)
 	}
 	if err := run("grpc"); err == nil || !strings.Contains(err.Error(), "insecure") {
 		t.Errorf("with a socket that other hosts reach: %v", err)

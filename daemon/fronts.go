@@ -147,8 +147,8 @@ func (s serving) url(c config.Config) string {
 	return scheme + "://" + s.listener.Addr().String()
 }
 
-// adopt sets the fronts' addresses to those of the sockets that the config gives. So an address is judged by the same rules,
-// whoever listened.
+// adopt sets the fronts' addresses to those of the sockets that the config gives. So the address of a socket is judged by
+// the same rules.
 func (d *daemon) adopt(settings *config.Config) error {
 	unused := maps.Clone(d.config.Listeners)
 	for _, p := range protocols() {

@@ -180,7 +180,7 @@ func TestFrontsUseTheSocketsOfTheServiceManager(t *testing.T) {
 
 	sockets["web"] = sockets["health"]
 	if d := s.start(nil, sockets, "--data", folder); d.WaitEnded() != exitUsage || !strings.Contains(d.Log(), "no front uses the sockets named web") {
-		t.Errorf("with a socket that nobody uses:\n%s", d.Log())
+		t.Errorf("with a socket without a front:\n%s", d.Log())
 	}
 }
 

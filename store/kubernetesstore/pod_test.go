@@ -56,7 +56,7 @@ func TestLabelFollowsThePod(t *testing.T) {
 		refused = 2
 		p.Set(false)
 		see("the label is refused", "false", "true")
-		time.Sleep(3 * podPause) //nolint:forbidigo // in the bubble
+		<-time.After(3 * podPause) // by the bubble's clock
 		see("it is tried again, after one pause and two", "false", "true", "false")
 		if len(failures) != 2 || !strings.Contains(failures[0], "snowfence.example/active of /api/v1/namespaces/ns/pods/ids-0: ") {
 			t.Errorf("failures %q", failures)

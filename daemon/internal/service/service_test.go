@@ -179,7 +179,7 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Starting || p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
-	if s.StandBy("a", true); front.Ready(s.Statuses()) { // which is for those that are set up for it
+	if s.StandBy("a", true); front.Ready(s.Statuses()) { // its settings have no standby
 		t.Error("ready before it has a minter")
 	}
 	if err := s.Serve("a", new(counting)); err != nil {
