@@ -100,7 +100,7 @@ test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000
 	@$(TEST) -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
 
 .PHONY: test-servers
-test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; under 10 minutes
+test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 14 minutes
 	@tools/need.sh $(NEEDED)
 	@$(TEST) $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
 	@$(TEST) $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
