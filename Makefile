@@ -333,6 +333,10 @@ generate: .bin/grpcurl ## write the Go code of api/snowfencev1 from its .proto
 size: ## lines of Go by package, without tests, and the largest file of each
 	@tools/size.sh
 
+.PHONY: words
+words: ## count the words that make sentences hard to read, by package and page, and fail where there are too many
+	@cd tools && GOWORK=off $(GO) run ./words ..
+
 .PHONY: api
 api: ## list everything that the public packages export, in docs/api.txt
 	@mkdir -p .bin
