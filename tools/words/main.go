@@ -94,7 +94,7 @@ func (c *counts) tree(root string) error {
 		case ".md":
 			data, err := os.ReadFile(path)
 			if err == nil {
-				c.text(filepath.ToSlash(place), code.ReplaceAllString(string(data), "X"))
+				c.text(filepath.ToSlash(place), path, string(data))
 			}
 			return err
 		}
@@ -104,7 +104,8 @@ func (c *counts) tree(root string) error {
 
 // file counts the comments and the texts of a file of Go.
 func (c *counts) file(place, path string) error {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
 	if err != nil {
 		return err
 	}
@@ -112,12 +113,12 @@ func (c *counts) file(place, path string) error {
 		return nil
 	}
 	for _, group := range file.Comments {
-		c.text(place, code.ReplaceAllString(group.Text(), "X"))
+		c.text(place, files.Position(group.Pos()).String(), group.Text())
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 			if text, err := strconv.Unquote(literal.Value); err == nil {
-				c.text(place, code.ReplaceAllString(text, "X"))
+				c.text(place, files.Position(literal.Pos()).String(), text)
 			}
 		}
 		return true
@@ -126,11 +127,11 @@ func (c *counts) file(place, path string) error {
 }
 
 // text counts the sentences of a text that have three words or more.
-func (c *counts) text(place, text string) {
+func (c *counts) text(place, from, text string) {
 	if c.places[place] == nil {
 		c.places[place] = &count{}
 	}
-	for _, sentence := range end.Split(text, -1) {
+	for _, sentence := range end.Split(code.ReplaceAllString(text, "X"), -1) {
 		if len(word.FindAllString(sentence, 3)) < 3 {
 			continue
 		}
@@ -138,7 +139,7 @@ func (c *counts) text(place, text string) {
 		at := c.places[place]
 		at.sentences, at.vague, at.negative = at.sentences+1, at.vague+v, at.negative+n
 		if c.show == place && v+n > 0 {
-			fmt.Printf("%d %d  %s\n", v, n, strings.Join(strings.Fields(sentence), " "))
+			fmt.Printf("%s: %s\n", from, strings.Join(strings.Fields(sentence), " "))
 		}
 	}
 }
