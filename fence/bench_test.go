@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// BenchmarkNext measures what the holder adds to its generator: a pointer.
+// BenchmarkNext measures the holder's part beside its generator's: a pointer.
 func BenchmarkNext(b *testing.B) {
 	ctx := context.Background()
 	layout := snowfence.DefaultLayout()

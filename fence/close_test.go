@@ -52,7 +52,7 @@ func TestCloseReleasesSoThatAPinnedWorkerStartsAtOnce(t *testing.T) {
 	})
 }
 
-// Nobody has to think of a deadline: programs close with the context that they have.
+// A deadline is optional: programs close with the context that they have.
 func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 	refused := faultstore.Fault{Before: true}
 	tests := map[string]struct {

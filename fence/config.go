@@ -27,7 +27,7 @@ type ConfigError = stored.ConfigError
 // WorkerRange is worker numbers from First to Last, both included.
 type WorkerRange = lease.Range
 
-// Config says what a [Holder] holds. Only Store must be given.
+// Config is the right that a [Holder] holds. Only Store must be given.
 type Config struct {
 	// Store is where the namespace lives. The holder does not close it.
 	Store store.Store
@@ -47,7 +47,7 @@ type Config struct {
 	// the default layout's epoch, as in package testing/synctest, gets the epoch 2000-01-01.
 	Layout snowfence.Layout
 
-	// Policy decides what happens when time and demand do not agree. The zero value is
+	// Policy decides between waiting and refusing, when demand is ahead of time. The zero value is
 	// the default policy. Its MaxWait also bounds how long a call waits for a new term.
 	Policy snowfence.Policy
 
@@ -56,9 +56,8 @@ type Config struct {
 	// mistyped gives no ids a second time.
 	Existing bool
 
-	// Datacenters are those that this store may issue, where several stores share a
-	// namespace. A new namespace records them, an existing one must have the same. Empty
-	// means those of the record.
+	// Datacenters are this store's own, where several stores share a namespace . A new namespace
+	// records them, an existing one must have the same. Empty means the record's.
 	Datacenters []int64
 
 	// Datacenter restricts the holder to the worker ids of one datacenter. Nil

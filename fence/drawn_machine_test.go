@@ -124,7 +124,7 @@ func (r *run) lasts(d time.Duration, end func()) {
 	})
 }
 
-// shift draws what a clock is set to: right, or off by a millisecond to a year.
+// shift draws the new time of a clock: right, or off by a millisecond to a year.
 func (m *machine) shift() time.Duration {
 	d := time.Duration(1+m.rng.IntN(9)) * time.Millisecond
 	for range m.rng.IntN(11) {
@@ -196,7 +196,7 @@ func (p *process) open() bool {
 	took := time.Since(begun)
 	m.r.say("%s: open after %s: %v", p, took, err)
 	if err != nil {
-		most += time.Second // to give back what is claimed already
+		most += time.Second // to give its claim back
 		m.disk.owner.Store(nil)
 	}
 	if took > most || err == nil && most == 0 {

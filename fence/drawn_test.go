@@ -34,7 +34,7 @@ var (
 //	unique    no id is issued twice, and a batch increases
 //	max-wait  a call ends within max-wait, and fails with an error that a call may have
 //	context   a call ends with its context, and so does Open, which takes a second more to give its claim back
-//	close     Close ends with its context, and after two request timeouts; no call waits or issues after it
+//	close     Close ends with its context, and after two request timeouts; calls after it fail at once
 //	left      no goroutine is left when all holders are closed
 //
 // No other package has fence.Status, OnLoss and the loop, so these belong to the five:
@@ -156,7 +156,7 @@ func (r *run) settled() {
 	r.look()
 }
 
-// look compares the status of each holder with what a call finds at the same moment, while nothing else happens.
+// look compares the status of each holder with a call's answer at the same moment, while nothing else happens.
 func (r *run) look() {
 	for _, m := range r.machines {
 		synctest.Wait()
@@ -209,7 +209,7 @@ func (r *run) say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.found {
-		return // the log ends with what was found
+		return // the log ends with the finding
 	}
 	if len(r.lines) >= 200 {
 		r.lines = append(r.lines[:0], r.lines[100:]...)

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store/faultstore"
 )
 
-// plan is what a run is about. It follows from the seed alone.
+// plan is the input of a run. It follows from the seed alone.
 type plan struct {
 	seed                                            uint64
 	machines, callers, pins, batch                  int

@@ -43,7 +43,7 @@ type Holder struct {
 	status  Status     // computed from lease
 	waiting Waiting    // of the claim; zero if it has not waited
 	cause   error      // why Close waits no longer
-	end     error      // what Close returns
+	end     error      // the result of Close
 }
 
 // Open creates the namespace if it is new, claims a worker id and returns a holder that
@@ -111,7 +111,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	case err = <-opened:
 	case <-ctx.Done():
 		select {
-		case err = <-opened: // what the claim came to says more
+		case err = <-opened: // the claim's outcome says more
 		default:
 			err = h.cut(ctx)
 		}

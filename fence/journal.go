@@ -40,7 +40,7 @@ type ClosableJournal interface {
 // makes sure of that. One goroutine at a time calls the methods.
 type Journal interface {
 	// Take consumes the page of an earlier process: from then on, durably, no other call
-	// can return it. It returns no page and no error if there is none. It is called once,
+	// can return it. It returns nil and nil if the journal is empty. It is called once,
 	// before everything else. After an error the holder goes on without the journal, except
 	// for [ErrJournalRefused]: a page was there that can't be used, and is useless now.
 	Take() ([]byte, error)

@@ -25,9 +25,9 @@ var errDisk = errors.New("the disk failed")
 type notebook struct {
 	mu      sync.Mutex
 	page    []byte
-	fails   error         // what Keep returns
-	remains error         // what Discard returns
-	takes   error         // what Take returns
+	fails   error         // the result of Keep
+	remains error         // the result of Discard
+	takes   error         // the result of Take
 	hangs   chan struct{} // Keep and Discard wait for it, if it is there
 	kept    int
 }
@@ -151,7 +151,7 @@ func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T
 	})
 }
 
-// TestIdleHolderWritesItsJournalTwiceASecond says what a journal costs.
+// TestIdleHolderWritesItsJournalTwiceASecond measures the cost of a journal.
 func TestIdleHolderWritesItsJournalTwiceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}
@@ -192,7 +192,7 @@ func (s *single) Discard() error {
 	return s.notebook.Discard()
 }
 
-// A page that was given up may still reach the disk. What removes it comes after it.
+// A page that was given up may still reach the disk. Its removal comes after it.
 func TestJournalIsAskedForOneThingAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := &single{}

@@ -69,7 +69,7 @@ func TestLayoutThatCouldNotBeReadIsNeverReplaced(t *testing.T) {
 	}
 }
 
-// TestProgramsUnderTestNeedNoSettings is what the documentation says under "Testing your code": a store in
+// TestProgramsUnderTestNeedNoSettings is the example of "Testing your code" in the documentation: a store in
 // memory, faults that the test chooses, and fake time.
 func TestProgramsUnderTestNeedNoSettings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// errMustWait is what a try ends with that would have had to wait.
+// errMustWait ends a try that would have to wait.
 var errMustWait = errors.New("the call would have to wait")
 
 // noWait returns the context of a call that must not wait. It has ended, and a generator
@@ -80,7 +80,7 @@ func (h *Holder) cutShort(ctx context.Context, begun time.Duration, err error) e
 	return &UnavailableError{For: h.config.Clock.Monotonic() - begun, Reason: fmt.Errorf("%w: %w", cause, err)}
 }
 
-// passes reports whether the holder can do something about what a generator refuses with.
+// passes reports whether the holder can end the reason of a generator's refusal.
 func (h *Holder) passes(g *snowfence.Generator, err error) bool {
 	return lease.Passes(err, g.Status(), h.config.Worker != nil)
 }

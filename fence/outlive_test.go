@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	trip   = 5 * time.Millisecond   // what a request takes in these tests
+	trip   = 5 * time.Millisecond   // the length of a request in these tests
 	glance = 100 * time.Millisecond // from one call to the next
 
 	thirdOfWindow = lease.DefaultWindow / 3

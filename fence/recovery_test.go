@@ -25,8 +25,8 @@ func (d *dry) Read(b []byte) (int, error) {
 }
 
 // TestIdleHolderIsReadyAgainAfterASuspend stops the monotonic clock with the
-// machine, and with it the timer of the extension. Nobody asks for ids, but
-// somebody looks whether there are any.
+// machine, and with it the timer of the extension. The status is read while the program asks for no
+// ids.
 func TestIdleHolderIsReadyAgainAfterASuspend(t *testing.T) {
 	for name, memory := range map[string]*memstore.Memory{
 		"durable": memstore.New(),

@@ -30,8 +30,9 @@ type Status struct {
 	Phase string
 
 	// Ready is true while ids can be issued. A silent store shows in Left until the window
-	// ends; then Ready is false, and after max-wait calls are refused, see Outages. A program that takes
-	// no more work before ids end watches Left, as the daemon's /readyz does: it turns while ids are left.
+	// ends; then Ready is false, and after max-wait calls are refused, see Outages. A program that
+	// stops taking work before ids end watches Left, as the daemon's /readyz does: it turns while ids
+	// are left.
 	Ready bool
 
 	// Worker and Datacenter are the present term's worker number and its upper bits. Term
@@ -48,7 +49,7 @@ type Status struct {
 	Generator snowfence.GeneratorStatus
 
 	// ClockOffset is how far this clock was ahead of the store's at the last
-	// comparison; negative when behind. ClockCompared is false if there was none.
+	// comparison; negative when behind. ClockCompared is false without a comparison.
 	ClockOffset   time.Duration
 	ClockCompared bool
 
@@ -111,7 +112,7 @@ func (h *Holder) Status() Status {
 	}
 	s.Until = max(s.Until, s.Generator.Until)
 	if s.Left == 0 {
-		h.nudge() // there may be no calls: the extension must not wait for its date
+		h.nudge() // calls may be absent: the extension must not wait for its date
 	}
 	why := lease.Refusal(layout, s.Generator, wall)
 	switch s.Ready = why == nil; {

@@ -48,8 +48,9 @@ func TestClaimGoesOnWhenTheRecordIsBack(t *testing.T) {
 	s.in(Probing)
 }
 
-// TestRecordThatALossyStoreLosesVoidsTheClaim has a failover after the claim. The record that is read
-// after the claim's confirmation is another one, or none. No id was issued, so the search begins again.
+// TestRecordThatALossyStoreLosesVoidsTheClaim has a failover after the claim. The record is read after
+// the claim's confirmation, and is missing or another one. No id was issued, so the search begins
+// again.
 func TestRecordThatALossyStoreLosesVoidsTheClaim(t *testing.T) {
 	young, other := testNamespace(), testNamespace()
 	young.Created, other.Created = testWall().Add(-10*time.Minute), testWall()
@@ -166,7 +167,7 @@ func TestNamespaceWhoseDatacentersChangedIsReplaced(t *testing.T) {
 	}
 }
 
-// reports returns what the last step reported of a kind.
+// reports returns the last step's reports of a kind.
 func (s *script) reports(what Happening) []Report {
 	var reports []Report
 	for _, r := range s.out {
@@ -226,8 +227,8 @@ func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
 	}
 }
 
-// TestTermIsRevokedBeforeItsLossIsReported looks at the order of requests: no id of a term comes after the report of its
-// loss, because a revoked generator issues none.
+// TestTermIsRevokedBeforeItsLossIsReported looks at the order of requests: every id of a term comes
+// before the report of its loss, because a revoked generator refuses.
 func TestTermIsRevokedBeforeItsLossIsReported(t *testing.T) {
 	s := newScript(t)
 	s.claim()
@@ -258,8 +259,8 @@ func wideLayout() snowfence.Layout {
 	return l
 }
 
-// TestIdleRegistersDoNotHideTheLiving puts many registers that nobody writes
-// any more before a few that are alive, and steps the clock of the claimant.
+// TestIdleRegistersDoNotHideTheLiving puts many abandoned registers before a few that are alive, and
+// steps the clock of the claimant.
 func TestIdleRegistersDoNotHideTheLiving(t *testing.T) {
 	layout, step := wideLayout(), 5*24*time.Hour
 	namespace := testNamespace()

@@ -144,7 +144,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 	}
 }
 
-// What this program's other holders write comes from the very clock that is judged.
+// Registers of this program's other holders come from the very clock that is judged.
 func TestClockIsNotJudgedByThisProgramsOtherHolders(t *testing.T) {
 	s := newScript(t)
 	s.claim()

@@ -45,7 +45,7 @@ func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 type Config struct {
 	Namespace   string // empty means [DefaultNamespace]
 	Layout      snowfence.Layout
-	Datacenters []int64 // that the store may issue; empty means those of the record
+	Datacenters []int64 // that the store may issue; empty means the record's
 	Datacenter  *int64  // nil means all that the store may issue
 	Worker      *int64  // the worker number to claim; nil means any
 	Workers     *Range  // the worker numbers that may be claimed; nil means all
@@ -72,8 +72,8 @@ type Config struct {
 	ahead snowfence.Tick // JournalAhead
 }
 
-// Lent is what the claim for a borrower needs beside its config. The moments of its steps have the borrower's wall
-// clock.
+// Lent is the rest of a claim for a borrower, beside its config. The moments of its steps have the
+// borrower's wall clock.
 type Lent struct {
 	// Known is the namespace's record. It must be there: a new one would have another incarnation, while borrowers
 	// of the old one mint.
@@ -208,7 +208,7 @@ func (c *Config) claims(n stored.Namespace) (pool, error) {
 	allowed := n.Datacenters
 	if c.Datacenter != nil {
 		if len(allowed) > 0 && !slices.Contains(allowed, *c.Datacenter) {
-			return pool{}, refuse("datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one of those that this store may issue, %v", allowed))
+			return pool{}, refuse("datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one that this store may issue, %v", allowed))
 		}
 		allowed = []int64{*c.Datacenter}
 	}

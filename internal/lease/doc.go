@@ -1,7 +1,7 @@
 // Package lease is the protocol by which holders keep worker ids. It is a function: a
-// state, an event and the time give the next state and the requests to carry out. It
-// starts no goroutine, reads no clock, does no I/O and draws no random number. Package
-// drive runs it, for programs and for simulators. docs/proof.md explains and proves it.
+// state, an event and the time give the next state and the requests to carry out. Goroutines, clocks,
+// I/O and random numbers are its caller's. Package drive runs it, for programs and for simulators.
+// docs/proof.md explains and proves it.
 //
 //	state, err := lease.New(config)
 //	state, requests := state.Step(lease.Started{}, now)
@@ -41,15 +41,15 @@
 //
 // # Where to read
 //
-//	event.go     what happens, and what is asked for
+//	event.go the events, and the requests
 //	state.go     the state, and the step
 //	flow.go      how the machines follow each other
 //	search.go    a worker id is looked for; also judge.go, probe.go and pool.go
 //	term.go      claim, extend and confirm; also write.go and settle.go
 //	journal.go   the term's page on this machine's disk; also page.go and resume.go
 //	end.go       terms are lost, released and given up
-//	outage.go    whether ids can be issued, and why not
-//	step.go      what a step may read, and what it asks for
+//	outage.go whether ids can be issued, or the reason
+//	step.go the inputs of a step, and its requests
 //
 // Package stored has the records of the store and of the journal, and who may claim one.
 package lease

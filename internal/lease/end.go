@@ -54,7 +54,7 @@ func (s *State) revoke(x *step, cause error) (started bool) {
 			Report{What: Lost, Err: cause, Worker: s.term.worker, Term: s.term.register.Term})
 	}
 	s.term = term{}
-	// Its page could do no harm, but no process should go on with an ended term.
+	// Its page is harmless, but a process should not go on with an ended term.
 	s.discard(x)
 	return started
 }
@@ -133,7 +133,7 @@ func (s *State) leaves(x *step) bool {
 	return x.Loss > 0 && x.Window <= mostLeft && s.inJournal() && !s.journal.off && (x.tick() < s.term.usable || s.outage.Unanswered != nil)
 }
 
-// leave ends as a crash would: with the page, and with what is still under way.
+// leave ends as a crash would: with the page, and with the requests under way.
 func (s *State) leave(x *step) {
 	x.out = append(x.out, Report{
 		What: Ended, Worker: s.term.worker, Term: s.term.register.Term, For: max(0, x.Layout.TimeOf(s.term.usable).Sub(x.now.Wall)),

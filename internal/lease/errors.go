@@ -47,7 +47,7 @@ type ClockError struct {
 	Ticks bool
 }
 
-// Error says by how much the clock is off, and from what.
+// Error has the clock's offset, and the reference.
 func (e *ClockError) Error() string {
 	word, by := "ahead of", e.Offset
 	if by < 0 {
@@ -125,8 +125,7 @@ type ExhaustedError struct {
 	Held, Ahead, Quarantined, Unusable int64
 	// First are the occupants that come free first, at most [occupantsShown].
 	First []stored.Occupant
-	// Damage is why one of those that can't be used can't be read from the
-	// store; nil if there is none.
+	// Damage is the read error of one worker id that can't be used ; nil if there is none.
 	Damage error
 }
 

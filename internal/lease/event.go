@@ -23,7 +23,7 @@ type Moment struct {
 	Generator snowfence.GeneratorStatus
 }
 
-// Event is what happens to a holder. It is one of the types below.
+// Event is an input of a holder's state. It is one of the types below.
 type Event interface{ event() }
 
 type (
@@ -38,7 +38,7 @@ type (
 		Outcome Outcome
 		Entry   store.Entry   // with Found
 		Version store.Version // with Swapped
-		Entries []store.Entry // with Listed; with Unknown, those that came before the error
+		Entries []store.Entry // with Listed; with Unknown, the ones before the error
 		Time    time.Time     // with Told
 		Err     error         // with Unknown
 	}
@@ -51,8 +51,8 @@ type (
 	WindowEnded struct{}
 
 	// Looked answers [Start], [Extend] and [Revoke]: the generator has obeyed, and the
-	// moment shows its status. No other event can do without random bits. So Looked also
-	// reports that there are none.
+	// moment shows its status. No other event can do without random bits. So Looked is also sent for an
+	// empty list.
 	Looked struct {
 		Err error // why no other event can be taken now; nil if they can
 	}
@@ -85,7 +85,7 @@ func (Drained) event()      {}
 func (Unfit) event()        {}
 func (Looked) event()       {}
 
-// Outcome is what became of a request to the store.
+// Outcome is the result of a request to the store.
 type Outcome uint8
 
 // The outcomes.
@@ -141,7 +141,7 @@ type (
 		Err    error // with all but Ended, Resumed, Answered and Made
 		Worker int64 // with Lost, whose term it was; with Ended, if Term is that of a page that was left
 		Term   int64
-		For    time.Duration // with Resumed, Silent and Answered; with Waiting for what could be lost, and with Ended until the page is of no use
+		For    time.Duration // with Resumed, Silent and Answered; with Waiting until a loss is impossible, and with Ended until the page is useless
 		Left   time.Duration // with Silent: for how long ids go on
 		Since  time.Duration // with Silent: from the store's last good answer on
 		Reads  bool          // with Silent and Answered: the store answers reads, and takes, or took, no write
@@ -155,7 +155,7 @@ func (Revoke) request() {}
 func (Drain) request()  {}
 func (Report) request() {}
 
-// Verb says what a [Call] does.
+// Verb is the action of a [Call].
 type Verb uint8
 
 // The verbs.

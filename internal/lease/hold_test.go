@@ -205,8 +205,8 @@ func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
 }
 
 // TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks has a clock that
-// is nine minutes ahead for one extension of a lossy store, which then loses it. What the
-// holder was told of that extension is nothing that it could keep.
+// is nine minutes ahead for one extension of a lossy store, which then loses it. The holder can't keep
+// the answer to that extension.
 func TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks(t *testing.T) {
 	s := newScript(t, lossy, pinned)
 	s.claim()

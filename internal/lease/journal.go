@@ -10,7 +10,7 @@ import (
 // journalPatience is how many times JournalAhead the disk may take for a page.
 const journalPatience = 10
 
-// errDiskSilent is what became of a page when the disk did not answer.
+// errDiskSilent is a page's result when the disk did not answer.
 var errDiskSilent = errors.New("the disk did not answer in time")
 
 // keep writes a page of the present term, with the bound moved ahead.
@@ -80,8 +80,7 @@ func (s *State) askJournal(x *step, discarding bool, request func(id uint64) Req
 //
 // After a failure the page before it may be there or not. So it is not known which bound a
 // successor would find. That bound is not below a stamped tick, because the generator does
-// not pass the last durable one. But now the generator may never pass it, unless no page
-// is left at all.
+// not pass the last durable one. But now the generator may pass it only when every page is gone.
 func (s *State) kept(x *step, err error) {
 	j := &s.journal
 	j.awaited, j.waking = 0, false
@@ -143,8 +142,8 @@ func (s *State) discarded(x *step, err error) {
 // the present term, or a page that can't be removed.
 //
 // In the second case the term ends. Its page is harmless then: a process that resumes from
-// it stamps ticks from used to usable. No other process has those ticks, and this one
-// issues no more under the term.
+// it stamps ticks from used to usable. Only this process has the ticks, and it stops issuing under the
+// term.
 func (s *State) unblocked(x *step) {
 	switch {
 	case s.phase == Releasing:

@@ -10,14 +10,14 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// judgement is what an attempt knows of this clock.
+// judgement is an attempt's knowledge of this clock.
 type judgement struct {
 	watched   *block     // the registers that are watched for another clock
 	first     string     // the prefix of the first block
 	blocks    int        // how many were looked at
 	watching  bool       // it has a holder that may be alive, and gets the time to write
 	sightings []sighting // registers read in this attempt; never written to in place
-	agree     int        // how many of those that changed meanwhile have a clock like this one
+	agree     int        // how many of the changed ones have a clock like this one
 	disagree  int
 	offset    time.Duration // of the one that disagreed the most
 }
@@ -148,8 +148,7 @@ func (s *search) seeAll(x *step, entries []store.Entry) []look {
 	return looks
 }
 
-// watchNext looks for a living holder in the next block. It reports false if there is no
-// other block.
+// watchNext looks for a living holder in the next block. It reports false if this is the only block.
 func (s *search) watchNext(x *step) bool {
 	b := s.pool.block(s.watched.next)
 	if s.watching || b.prefix == s.first || s.blocks == maxBlocks {

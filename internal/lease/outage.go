@@ -27,9 +27,9 @@ type Outage struct {
 	Final  bool          // it never ends
 }
 
-// Troubles are what went wrong so far.
+// Troubles are the errors so far.
 type Troubles struct {
-	Outages      uint64 // those that were reported
+	Outages      uint64 // the reported ones
 	WindowsEnded uint64 // before the next was acknowledged, however short the gap was; the term goes on after most of them
 	Losses       uint64 // terms that were lost
 	Unanswered   error  // the store's last error, unless a good answer has followed
@@ -108,7 +108,7 @@ func Passes(err error, g snowfence.GeneratorStatus, pinned bool) bool {
 }
 
 // hear notes whether the store does its part. In a term it reports a store that does not, every remindEvery,
-// and one that does again. A single quick failure is none: a connection may have been broken.
+// and one that does again. A single quick failure does not count: a connection may have been broken.
 //
 // A store may answer reads and take no write: its disk is full, or a right was taken away. Then each swap
 // fails, and the read after it shows that the swap had no effect. Such a read is no good answer.

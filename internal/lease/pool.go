@@ -62,7 +62,7 @@ func (p pool) only(worker int64) (pool, bool) {
 	return pool{}, false
 }
 
-// within returns what p has of a range.
+// within returns p's part of a range.
 func (p pool) within(r Range) pool {
 	narrow := pool{layout: p.layout, prefix: p.prefix}
 	for _, s := range p.spans {

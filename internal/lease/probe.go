@@ -160,7 +160,7 @@ func (s *search) await(x *step, l look) verdict {
 			return s.wait(x, min(s.seen.at+rested(l.register.Window)-x.now.Monotonic, left, x.poll()), held)
 		}
 	case stored.Held:
-		// This holder has no term, so the register is another one's. A holder of this
+		// This holder is without a term, so the register is another one's. A holder of this
 		// program may have left it behind, and then its ticks end.
 		twin := !s.claimed && l.register.Process.Same(x.Process)
 		if twin {

@@ -157,8 +157,8 @@ func TestLossyBoundIsConfirmedOnlyByASwapThatWasSentAtItsAge(t *testing.T) {
 	s.claim()
 	s.confirm() // sent when the claim is 100 ms old
 	second := s.state.term.register.Until
-	// The next is sent in time, but its answer takes long. What it confirms is
-	// as old as when it was sent.
+	// The next is sent in time, but its answer takes long. It confirms the state at the time of its
+	// sending.
 	s.extend()
 	s.pass(200 * time.Millisecond)
 	s.swapped("v3")

@@ -15,11 +15,10 @@ const resumePatience = time.Second
 // resume goes on with the term of a journal's page, if it may; otherwise it
 // claims as if there were no journal.
 //
-// The page was consumed, so this process alone has it. Every tick that was stamped under
-// the term lies below its used, and no tick below used is stamped any more. So the ticks
-// of [used, usable) are this process's own, as they were the earlier one's. It does not
-// matter whether the register is still the term's: no later claim's floor lies below the
-// acknowledged until.
+// The page was consumed, so this process alone has it. Every tick that was stamped under the term lies
+// below its used, and later stamps are at or above used. So the ticks of [used, usable) are this
+// process's own, as they were the earlier one's. It does not matter whether the register is still the
+// term's: every later claim's floor is at or above the acknowledged until.
 func (s *State) resume(x *step, p stored.Page) {
 	if err := s.mayResume(x, p); err != nil {
 		x.report(Noted, fmt.Errorf("the journal's term of worker %d is not resumed: %w", p.Worker, err))

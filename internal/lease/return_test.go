@@ -44,7 +44,7 @@ func TestWhatFollowsALossyStoresReturnIsAskedForAtOnceAndUsableAfterItsLoss(t *t
 
 func TestTicksThatEndBeforeTheNextExtensionHastenIt(t *testing.T) {
 	s := newScript(t, lossy)
-	s.late(550 * time.Millisecond) // 50 ms are left of what it confirmed
+	s.late(550 * time.Millisecond) // 50 ms are left of the confirmed time
 	fresh := s.extend()
 	s.pass(5 * time.Millisecond)
 	s.swapped("v5")

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// script drives a state by hand, as a shell would, and looks at what it asks.
+// script drives a state by hand, as a shell would, and looks at its requests.
 type script struct {
 	t     *testing.T
 	state State
@@ -87,7 +87,7 @@ func (s *script) do(e Event) {
 	s.generate()
 }
 
-// generate does what was asked of the generator, and lets the state look at it.
+// generate obeys the requests to the generator, and lets the state look at it.
 func (s *script) generate() {
 	out, g := s.out, &s.now.Generator
 	for _, request := range out {

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Phase is what a holder is doing.
+// Phase is a holder's present activity.
 type Phase uint8
 
 // The phases. The package's comment draws how they follow each other.
@@ -148,7 +148,7 @@ func (s *State) holding() bool { return s.term.started && !s.releasing }
 // Config returns the config, with every default filled in.
 func (s State) Config() Config { return *s.config }
 
-// View is what a holder shows of its state.
+// View is the visible part of a holder's state.
 type View struct {
 	Phase      Phase
 	Namespace  stored.Namespace // the record; zero until it was read

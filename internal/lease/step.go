@@ -34,7 +34,7 @@ type line struct {
 	wake     time.Duration // the date, on the monotonic clock
 	waking   bool          // whether there is one
 	failures int           // tries in a row that failed
-	noted    []string      // what was noted since a write landed last; never written to in place
+	noted    []string      // the notes since the last write that landed; never written to in place
 }
 
 // enter begins a phase. What an earlier one waited for is void.
@@ -68,7 +68,7 @@ func (x *step) about(d time.Duration) time.Duration {
 	return d/2 + time.Duration(x.choice().Int64N(int64(d)+1))
 }
 
-// ripen waits until the store can't lose what was written any more.
+// ripen waits until the store can't lose the write any more.
 func (x *step) ripen(at time.Duration, written string) {
 	x.wakeAt(at)
 	x.out = append(x.out, Report{

@@ -65,7 +65,7 @@ func (t *term) extend(x *step) error {
 	return t.prepare(x, extending, t.look, t.register.Extended(x.Layout, x.now.Wall, x.Window, x.Process))
 }
 
-// release prepares the swap that clears the holder. It is guarded by the exact version, so there was no claim since.
+// release prepares the swap that clears the holder. Its exact version guards it against a claim since.
 func (t *term) release(x *step, reserved snowfence.Tick) error {
 	register := t.register.Released(reserved)
 	if x.strict() {
@@ -160,8 +160,8 @@ func (t *term) schedule(x *step) {
 	x.wakeAt(max(due, x.now.Monotonic))
 }
 
-// over reports whether a bound will be over at a monotonic instant, by the wall clock. No
-// bound follows the one at the horizon, so that one never is.
+// over reports whether a bound will be over at a monotonic instant, by the wall clock. The bound at the
+// horizon is the last one, so it stays.
 func (x *step) over(until snowfence.Tick, at time.Duration) bool {
 	wall := x.now.Wall.Add(max(0, at-x.now.Monotonic))
 	return until < x.Layout.HorizonTick() && x.Layout.TickAt(wall) >= until

@@ -20,7 +20,7 @@ type write struct {
 	older    int           // looks in a row that found an older write while the term is released
 }
 
-// purpose is what a write is for.
+// purpose is the reason of a write.
 type purpose uint8
 
 const (
