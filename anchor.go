@@ -42,7 +42,7 @@ type anchor struct {
 	err       error         // why nothing may be issued, if so
 }
 
-// now returns the present tick, or false when the clocks must be compared first. It takes no lock:
+// now returns the present tick, or false when the clocks must be compared first. It is lock-free:
 // the anchor is read before the clock, so the clock can't be before the anchor.
 func (g *Generator) now() (uint64, bool) {
 	if g.policy.WallEveryCall {
@@ -192,9 +192,9 @@ func (g *Generator) after(a *anchor, monotonic time.Duration) (tick uint64, rest
 	return a.tick + total/g.unit, time.Duration(total % g.unit)
 }
 
-// lead returns how far the last tick stamped is ahead of the wall clock, less a burst. It is
-// for WallEveryCall, which has no other now. Others may have stamped ticks below the floor,
-// so the floor counts as stamped from the start.
+// lead returns how far the last tick stamped is ahead of the wall clock, less a burst. It is for
+// WallEveryCall, which has only this now. Others may have stamped ticks below the floor, so the floor
+// counts as stamped from the start.
 func (g *Generator) lead(wallTick Tick, wallRest time.Duration) time.Duration {
 	last := max(Tick(max(g.state.Load()&^sealed, 1)-1)>>g.seqBits, g.floor) - Tick(g.burst)
 	if last <= wallTick {

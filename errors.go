@@ -21,8 +21,8 @@ const (
 	ClassFinal
 	// ClassUnavailable is a failure that a retry may mend: a silent store, no free worker id.
 	ClassUnavailable
-	// ClassLease means that there is no right to issue ids at present. A retry may mend it: the store was away
-	// for longer than the window, or a worker id was lost.
+	// ClassLease means that the right to issue ids is missing at present. A retry may mend it: the
+	// store was away for longer than the window, or a worker id was lost.
 	ClassLease
 	// ClassClock means that the clock does not allow ids to be issued. A retry mends it once the clock is right.
 	ClassClock
@@ -78,7 +78,7 @@ var ErrInvalidID = NewError(ClassInvalidID, "snowfence: invalid id")
 type IDError struct {
 	// Form is the expected form: "decimal", "hex", "JSON" …
 	Form string
-	// Text is what was read, cut to its first 64 bytes.
+	// Text is the input, cut to its first 64 bytes.
 	Text string
 	// Position is the offset of the first byte at fault, or -1 for the whole text.
 	Position int

@@ -42,7 +42,7 @@ type GeneratorConfig struct {
 	// [NewGenerator] refuses zero. For [NewUnfencedGenerator] it means the layout's horizon.
 	Until Tick
 	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
-	// see [Generator.ExtendWithin]. Zero means that there is none. With it
+	// see [Generator.ExtendWithin]. Zero means the end of time. With it
 	// a policy with WallEveryCall is refused.
 	Expires time.Duration
 	// Policy decides what happens when time and demand do not agree. The zero
@@ -276,8 +276,8 @@ func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
 // A *[WaitError] is returned at once when the wait would be longer. [ErrWindowEnded],
 // [ErrPastHorizon] or [ErrBeforeEpoch] is returned when the time is outside the ticks that
 // may be stamped. After [Generator.Revoke] the error wraps [ErrRevoked] and the cause. The
-// context's error is returned when it ended the wait. A call with an error has used no tick
-// up. A *[LayoutError] is returned when the layout is wide; see [Generator.NextWide].
+// context's error is returned when it ended the wait. A call with an error has left the ticks unused. A
+// *[LayoutError] is returned when the layout is wide; see [Generator.NextWide].
 func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, narrowLane) }
 
 // next is Next for the caller of a lane.
@@ -338,7 +338,7 @@ func (g *Generator) refuseLane(lane uint32) error {
 
 // Fill fills ids, in increasing order. It reserves in bulk as many as fit, repeatedly, and waits in
 // between, for at most MaxWait in all. It returns the same errors as [Generator.Next]. When it
-// fails, no id of the batch may be used: those already reserved are never issued again.
+// fails, no id of the batch may be used: ids already reserved stay unissued.
 //
 // A batch that needs longer than MaxWait is refused before anything is reserved, if that can
 // be computed. It can't when the batch has to wait for an extension of the window, nor under

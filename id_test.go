@@ -339,7 +339,7 @@ func FuzzUnmarshalJSON(f *testing.F) {
 			return
 		}
 		if !json.Valid(data) {
-			t.Fatalf("%q is no JSON but was read as %d", data, int64(id))
+			t.Fatalf("%q is not JSON but was read as %d", data, int64(id))
 		}
 		var number json.Number
 		if err := json.Unmarshal(data, &number); err != nil || number.String() != id.String() {

@@ -374,7 +374,7 @@ func (l Layout) TickAt(t time.Time) Tick {
 }
 
 // TimeOf returns the instant at which a tick begins, in UTC. A tick more than 2^62 seconds
-// from the epoch counts as that far away. No valid layout has one.
+// from the epoch counts as that far away. A valid layout is without them.
 func (l Layout) TimeOf(tick Tick) time.Time {
 	magnitude, sign := uint64(tick), int64(1)
 	if tick < 0 {

@@ -216,7 +216,7 @@ func FuzzParseLayout(f *testing.F) {
 		l, err := ParseLayout(s)
 		if err != nil {
 			if !errors.Is(err, ErrInvalidLayout) {
-				t.Errorf("%q: %v is no ErrInvalidLayout", s, err)
+				t.Errorf("%q: %v is not an ErrInvalidLayout", s, err)
 			}
 			var syntax *LayoutSyntaxError
 			if errors.As(err, &syntax) && !strings.HasPrefix(s[syntax.Offset:], syntax.Token) {

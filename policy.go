@@ -54,8 +54,8 @@ type StartRule uint8
 
 const (
 	// StartQuarter begins an idle tick at a random point of the sequence's lowest quarter,
-	// and a tick after an overflow at 0. So there is no skew at rest, and full capacity
-	// under load. Max is not used. It is the default.
+	// and a tick after an overflow at 0. So skew at rest is zero, and capacity under load is full. Max
+	// is not used. It is the default.
 	StartQuarter StartRule = iota
 
 	// StartZero begins every tick at 0, as Twitter's Snowflake does. Max is not used.

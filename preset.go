@@ -19,8 +19,8 @@ type Preset struct {
 	About string
 }
 
-// PresetByName returns the preset of that name. An error that lists the names
-// is returned when there is none.
+// PresetByName returns the preset of that name. An error that lists the names is returned for an
+// unknown name.
 func PresetByName(name string) (Preset, error) {
 	if row, ok := presetNamed(name); ok {
 		return row.preset(), nil
@@ -87,7 +87,7 @@ func presetNames() string {
 	return strings.Join(names, ", ")
 }
 
-// none is the shortest duration, which a policy takes for none.
+// none is the shortest duration, which a policy takes for zero.
 const none = time.Nanosecond
 
 // reject is the policy of generators that read the wall clock at every call, fail after a
@@ -153,7 +153,7 @@ func presetTable() []presetRow {
 		{"seata", "worker10-ms41-seq12@1588435200000", Policy{Start: zero},
 			"Seata's transaction ids, with the worker highest: they increase per worker only. Seata reads the clock at its start and then counts time and sequence on as one number; here ids keep to the clock, under the default policy."},
 		{"yitter", "ms51-worker6-seq6@1582136402000", Policy{MaxBurst: 2 * time.Second, Start: zero},
-			"yitter's IdGenerator with its default widths. Bursts run up to 2,000 ticks ahead, as its own do. It starts each sequence at 5 and keeps 0 to 4 for times that the clock repeats; here sequences start at 0 and no time is stamped twice."},
+			"yitter's IdGenerator with its default widths. Bursts run up to 2,000 ticks ahead, as its own do. It starts each sequence at 5 and keeps 0 to 4 for times that the clock repeats; here sequences start at 0 and each time is stamped once."},
 		{"tsid", "unsigned-ms42-node10-counter12@1577836800000", Policy{Start: SequenceStart{StartRandom, 1<<12 - 1}},
 			"TSID with 10 bits of node (it takes 0 to 20, the counter has the rest of 22), of 64 bits: the 64th is set from 2089 on. A counter that overflows goes on from 0 in TSID, here from a random start, under the default policy."},
 		{"javascript-safe-ms", "ms41-worker3-seq9@1767225600000", Policy{},

@@ -11,7 +11,7 @@ import (
 // While a call waits the gate is closed, so that later calls queue behind it and do not take
 // its slots. The call at the front leads. It alone sleeps on a timer. When it wakes, it
 // reserves the slots that have come free, for all waiting calls in their order, and wakes
-// the calls that are done. So there is one timer and no herd, however many wait. Every
+// the calls that are done. So there is one timer, however many wait. Every
 // reserved slot is issued at once, so a call that gives up has used nothing up.
 type queue struct {
 	calls list.List // of *call
@@ -30,7 +30,7 @@ type call struct {
 	place    *list.Element
 }
 
-// signal never blocks: one signal that was not read yet is enough.
+// signal returns at once: one signal that was not read yet is enough.
 func (c *call) signal() {
 	select {
 	case c.wake <- struct{}{}:

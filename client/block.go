@@ -73,7 +73,7 @@ func (c *Client) order() {
 	}
 }
 
-// arrive takes what the first ride of those ahead brings of its n ids. Each run is a block of its own. Their
+// arrive takes the call's part of the first ride ahead. Each run is a block of its own. Their
 // age counts from now, not from their request, because blocks of a slow server could be too old at once.
 func (c *Client) arrive(r *ride, n int) {
 	c.mu.Lock()

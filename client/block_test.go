@@ -122,7 +122,7 @@ func TestFetchedAheadIDsAreThrownAwayAtTheirAge(t *testing.T) {
 		}{
 			{0, 1},
 			{time.Minute - 1, 2},
-			{2, 41}, // neither of the block in use, nor of those behind it
+			{2, 41}, // neither of the block in use, nor of the blocks behind it
 			{time.Hour, 81},
 		} {
 			<-time.After(step.after)

@@ -26,7 +26,7 @@ type Client struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup // the goroutine that asks
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	queue  []*ride    // not yet sent
 	asking bool       // a goroutine asks
 	closed bool
@@ -61,8 +61,8 @@ func (c *Client) Next(ctx context.Context) (snowfence.ID, error) {
 	return id[0], err
 }
 
-// Fill fills ids with new ones. Those of one request, at most Batch, increase. It takes none that were
-// fetched ahead. It fails as Next does. When it fails, none of the ids may be used.
+// Fill fills ids with new ones. Ids of one request, at most Batch, increase. It leaves the ids that
+// were fetched ahead alone. It fails as Next does. When it fails, none of the ids may be used.
 func (c *Client) Fill(ctx context.Context, ids []snowfence.ID) error {
 	for len(ids) > 0 {
 		n := min(len(ids), c.config.Batch)

@@ -19,7 +19,7 @@ type Config struct {
 	Servers []string
 
 	Generator string      // its name; empty means "default"
-	Token     string      // shown to the servers; empty means none
+	Token     string      // shown to the servers; may be empty
 	TLS       *tls.Config // for connections; nil means that they are not encrypted
 
 	// Dial connects to a server, with TLS if that is wanted. Its context ends after Timeout. Nil means
@@ -30,8 +30,9 @@ type Config struct {
 	// request. Zero means 1 s each.
 	Timeout time.Duration
 
-	// MaxWait is how long calls wait while no server gives ids. Zero means 10 s. An attempt under way goes
-	// on to its end. A call that joins others waits no longer than they do, nor beyond its context.
+	// MaxWait is the longest wait of a call while all servers refuse or are away. Zero means 10 s. An
+	// attempt under way goes on to its end. A call that joins others waits no longer than they do, nor
+	// beyond its context.
 	MaxWait time.Duration
 
 	// Batch is the most ids of one request, from 1 to 1,000,000. Zero means 1,000. It must not be above

@@ -13,13 +13,13 @@
 // One request is in flight at a time. The calls that come meanwhile ride together on the next one, so requests grow
 // with the load and no timer makes a call wait. A call's id is minted by a request that was sent after the call began.
 // So if the server gives increasing ids, an id is greater than every id of a call that ended before this one began.
-// The id of a call that leaves is given to no other.
+// The id of a call that leaves is lost.
 //
 // # Prefetch
 //
-// With [Config].Prefetch the client fetches ids ahead, and Next costs nanoseconds while they last. More are fetched
-// when half of them are used, and none while no call comes. Ids are thrown away at MaxAge, so that the times in them
-// stay near to now. Their order over several clients is as good as that age.
+// With [Config].Prefetch the client fetches ids ahead, and Next costs nanoseconds while they last. More
+// are fetched when half of them are used, as long as calls come. Ids are thrown away at MaxAge, so that
+// the times in them stay near to now. Their order over several clients is as good as that age.
 //
 // # Several servers
 //

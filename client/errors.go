@@ -4,7 +4,7 @@ import "snowfence.example/snowfence"
 
 // Errors of a [Client].
 var (
-	// ErrClosed is returned by calls after Close, and by those that Close ends.
+	// ErrClosed is returned by calls after Close, and by calls that Close ends.
 	ErrClosed = snowfence.NewError(snowfence.ClassFinal, "client: closed")
 
 	// ErrUnavailable is wrapped, beside the last server's error, when no server gave ids in time.

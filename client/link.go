@@ -18,7 +18,7 @@ type link struct {
 	conn    net.Conn
 	reader  *bufio.Reader
 	config  Config
-	release func() bool // stops what closes the connection when the client's context ends
+	release func() bool // stops the watch that closes the connection when the client's context ends
 	served  bool        // it has given ids
 }
 
@@ -64,7 +64,7 @@ func (l *link) next(n int) ([]run, error) {
 	return runs, err
 }
 
-// command sends a command, and reads the answer if it is an error. The rest of it has what is left of the timeout.
+// command sends a command, and reads the answer if it is an error. The rest of it has the rest of the timeout.
 func (l *link) command(words ...string) error {
 	text := fmt.Appendf(nil, "*%d\r\n", len(words))
 	for _, w := range words {

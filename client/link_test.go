@@ -31,7 +31,7 @@ func TestAnswerOfFewerOrMoreIDsThanWereAskedForIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzAnswer holds the reader of answers to what it promises: as many ids as were asked for, in
+// FuzzAnswer holds the reader of answers to its promises: as many ids as were asked for, in
 // increasing order, whatever a server sends.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{

@@ -78,7 +78,7 @@ func (c *Client) join(n int) (r *ride, at int, err error) {
 	return r, r.n - n, nil
 }
 
-// leave ends a call's wait. Its place stays empty: no other call gets its ids.
+// leave ends a call's wait. Its place stays empty: its ids are lost.
 func (c *Client) leave(r *ride) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Client) ask() {
 	}
 }
 
-// depart takes the next ride from the queue, and the number of its ids. No call joins it any more, so
+// depart takes the next ride from the queue, and the number of its ids. It is closed to more calls, so
 // all of its calls began before the request is sent. It returns nil when no call waits.
 func (c *Client) depart() (r *ride, n int) {
 	c.mu.Lock()

@@ -35,7 +35,7 @@ type server struct {
 	failures int          // in a row
 	until    time.Time    // when it may be asked again
 	highest  snowfence.ID // of all that it gave; -1 before the first
-	recent   []run        // what it gave last
+	recent   []run        // its last ids
 }
 
 func newServers(cfg Config) *servers {

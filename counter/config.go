@@ -27,8 +27,8 @@ type Config struct {
 	Namespace, Name string
 
 	// Existing refuses to begin a new counter: its record must be there, or an error wrapping
-	// [ErrMustExist] is returned. Set it once the counter exists, so that a store that was emptied
-	// or mistyped gives no number a second time.
+	// [ErrMustExist] is returned. Set it once the counter exists, so that an emptied or mistyped store
+	// can't give a number twice.
 	Existing bool
 
 	// Start is the first number, 0 or more. Zero means 1. It never changes.
@@ -47,7 +47,7 @@ type Config struct {
 	// RequestTimeout bounds each request to the store, and each call to the guard. Zero means 5 s.
 	RequestTimeout time.Duration
 
-	// Guard knows, independently of the store, which numbers are in use. Nil means none.
+	// Guard knows, independently of the store, which numbers are in use. Nil means no guard.
 	Guard Guard
 
 	// Process is written into the record.
@@ -84,7 +84,7 @@ type Guard interface {
 	String() string
 }
 
-// Validate returns a *[ConfigError] for what is refused without asking a store. The Store may be nil.
+// Validate returns a *[ConfigError] for a field that is refused without asking a store. The Store may be nil.
 func (c Config) Validate() error {
 	_, err := c.complete()
 	return err

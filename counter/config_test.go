@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// settings are those of each kind.
+// settings are each kind's own.
 type settings struct {
 	counter.Config
 	segments counter.SegmentsConfig

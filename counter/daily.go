@@ -36,7 +36,7 @@ type DailyConfig struct {
 	Step int64
 }
 
-// Validate returns a *[ConfigError] for what [OpenDaily] refuses without asking the store. The Store
+// Validate returns a *[ConfigError] for a field that [OpenDaily] refuses without asking the store. The Store
 // may be nil.
 func (c DailyConfig) Validate() error {
 	_, err := c.complete()
@@ -172,8 +172,8 @@ func (d *Daily) begin() (*queue, error) {
 	return d.queue, nil
 }
 
-// end ends the present queue, beside the callers. Those that wait may still get a number of its
-// date, for as long as each may wait.
+// end ends the present queue, beside the callers. Waiting calls may still get a number of its date,
+// for as long as each may wait.
 func (d *Daily) end() {
 	q := d.queue
 	d.queue = nil
@@ -181,7 +181,7 @@ func (d *Daily) end() {
 		rest := q.close(d.life, d.config.MaxWait)
 		ctx, cancel := context.WithTimeout(d.life, closeTakes)
 		defer cancel()
-		_ = q.lane.giveBack(ctx, rest) // what stays is a gap
+		_ = q.lane.giveBack(ctx, rest) // the rest is a gap
 	})
 }
 

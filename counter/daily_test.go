@@ -157,7 +157,7 @@ func TestMidnightEndsADateOnce(t *testing.T) {
 			t.Error(err)
 		}
 		if n := swaps.Load(); n > 6 {
-			t.Fatalf("%d writes, must be at most 6: two reservations for each date, and what each gives back", n)
+			t.Fatalf("%d writes, must be at most 6: two reservations for each date, and the numbers that each gives back", n)
 		}
 	}
 }

@@ -7,7 +7,7 @@
 //
 // Three kinds count in a register of any [store.Store]:
 //
-//   - [Segments] are reserved in bulk, ahead of the demand. A number costs nanoseconds. Those of
+//   - [Segments] are reserved in bulk, ahead of the demand. A number costs nanoseconds. Numbers of
 //     several processes are mixed, and a crash leaves a gap.
 //   - [Tickets] strictly increase over all processes. Each costs a swap, shared by the callers
 //     that wait. They need a durable store.

@@ -48,7 +48,7 @@ type UnavailableError struct {
 	Reason  error         // the store's last error; nil if it was only slow
 }
 
-// Error says how long the call waited, and what the store said last.
+// Error has the length of the wait, and the store's last error.
 func (e *UnavailableError) Error() string {
 	if e.Reason == nil {
 		return fmt.Sprintf("%v: counter %s: the store was too slow for %s", ErrUnavailable, e.Counter, e.For.Round(time.Millisecond))
@@ -122,15 +122,15 @@ func (*MismatchError) Class() snowfence.Class { return snowfence.ClassUsage }
 // operator has set the counter above them.
 type BackwardsError struct {
 	Counter string
-	Next    int64 // what the counter would reserve
-	Mark    int64 // what is known to be reserved already; others may have reserved more
+	Next    int64 // the numbers that the counter would reserve
+	Mark    int64 // the numbers known to be reserved already; others may have reserved more
 	By      string
-	// Remedy says what an operator does: of another system, where it keeps the counter. Empty
+	// Remedy is the advice to an operator: of another system, where it keeps the counter. Empty
 	// means to set the counter above the mark.
 	Remedy string
 }
 
-// Error shows both numbers, and says what to do.
+// Error shows both numbers, and the remedy.
 func (e *BackwardsError) Error() string {
 	remedy := e.Remedy
 	if remedy == "" {

@@ -111,7 +111,7 @@ func TestMarkIsKeptWhenTheRestOfADateIsGivenBackAfterARollback(t *testing.T) {
 		before := memory.Snapshot()
 		fill(10) // up to 30, of which 16 to 20 is the rest of a step
 		memory.Restore(before)
-		// The process reads what the store holds now, whichever write comes first at the next date.
+		// The process reads the store's present state, whichever write comes first at the next date.
 		var back *counter.BackwardsError
 		if texts, err := d.Fill(t.Context(), 16); !errors.As(err, &back) {
 			t.Fatalf("it gives %s (%v), and up to 30 is reserved", texts, err)

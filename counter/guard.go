@@ -136,10 +136,10 @@ func (g *StoreGuard) Raise(ctx context.Context, first, last int64) error {
 }
 
 // QueryGuard is a guard by the greatest number that is in use elsewhere: max(id) of the user's
-// own table. It keeps nothing, so it sees what was written there, and not what was only reserved.
+// own table. It keeps nothing, so it sees written numbers, and misses numbers that were only reserved.
 // The column must hold whole numbers: the greatest text of 999 and 1000 is 999.
 type QueryGuard struct {
-	// Name says what is asked, for errors: "max(id) of orders".
+	// Name is the name of the request, for errors: "max(id) of orders".
 	Name string
 	// Greatest returns the greatest number; a negative one if there is none.
 	Greatest func(ctx context.Context) (int64, error)
@@ -224,10 +224,10 @@ func (g *guarding) raise(ctx context.Context, first, last int64) error {
 }
 
 // Guarded returns a source that refuses ranges at or below a guard's mark: for the table of another
-// system whose server was replaced by a stale copy. The source's numbers must increase in the order
-// of time, as those of one server do. Name is for errors. What it refuses is a gap. A call to the guard
-// may take 5 s.
-// If the source has a method Remedy(mark int64) string, that is the remedy of the *[BackwardsError].
+// system whose server was replaced by a stale copy. The source's numbers must increase in the order of
+// time, as one server's do. Name is for errors. A refused number is a gap. A call to the guard may take
+// 5 s. If the source has a method Remedy(mark int64) string, that is the remedy of the
+// *[BackwardsError].
 func Guarded(s Source, g Guard, name string) Source {
 	return &guarded{s, guarding{Guard: g, counter: name, timeout: requestTimeout, limit: math.MaxInt64}}
 }

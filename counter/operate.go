@@ -83,9 +83,9 @@ func infoOf(namespace, name string, version store.Version, c stored.Counter) Inf
 // limit, which is that of the process that wrote last. Where it does, the counter is full for that process.
 // If the counter is there already it stays: a process that runs may still give back numbers below.
 //
-// A *[ConfigError] is returned for a number that is below the counter's next: some of those are in
-// use. It is returned, too, for one that no limit reaches. A *[DateError] is returned for a date that
-// the store has forgotten.
+// A *[ConfigError] is returned for a number that is below the counter's next: some of them are in use.
+// It is returned, too, for one that no limit reaches. A *[DateError] is returned for a date that the
+// store has forgotten.
 func (i Info) Raised(date string, next int64) (Info, error) {
 	end := math.MaxInt64 - i.Increment + 1 // one past the greatest limit
 	switch _, err := time.Parse(stored.DateForm, date); {
@@ -139,7 +139,7 @@ const patient = 10 * time.Second
 //
 // On a lossy store Set waits until the store can't lose the write any more, and confirms it by
 // another write, as a reservation is. If that fails, or the operator does not wait, it returns an
-// *[UncertainError]: no process may begin to count before its Until, and it has to be set again then.
+// *[UncertainError]: each process begins to count after its Until, and it has to be set again then.
 func Set(ctx context.Context, s store.Store, i Info, by Operator) (Info, error) {
 	r, err := open(ctx, Config{
 		Store: s, Namespace: i.Namespace, Name: i.Name, Start: i.Start, Increment: i.Increment, Limit: i.Limit,

@@ -42,7 +42,7 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 		t.Errorf("after it was set: %d, %v", id, err)
 	}
 	if _, err := counter.Set(t.Context(), s, raised, counter.Operator{}); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("set from what was read before: %v", err)
+		t.Errorf("set from the earlier read: %v", err)
 	}
 	for info, err := range counter.List(t.Context(), s, "default") {
 		if err != nil || info.Name != "orders" || info.Lanes[0].Next != 115 {

@@ -104,11 +104,11 @@ func (q *queue) fill(ctx context.Context, ids []snowfence.ID) error {
 	return <-c.ended
 }
 
-// firstTakes is how long the first range may take, and what a lossy store needs in addition. It is
+// firstTakes is the longest time of the first range, with a lossy store's addition. It is
 // more than a call waits, because the store may have to be connected to.
 const firstTakes = 10 * time.Second
 
-// prime waits until a first range is there, or it is known that there is none.
+// prime waits for the first range, or for its failure.
 func (q *queue) prime(ctx context.Context) error {
 	expired, cancel := q.clock.After(max(firstTakes+q.lane.mayLose(), q.wait))
 	defer cancel()
@@ -246,7 +246,7 @@ func (q *queue) reserve(ctx context.Context) (more bool) {
 }
 
 // need is how many numbers to reserve; 0 if each call is for more than is left. A lane calls it in its
-// turn. The calls that wait now are those that the reservation is for, because it is sent after they
+// turn. The reservation is for the calls that wait now, because it is sent after they
 // began. Its numbers are greater than all that were reserved before it was sent. So without a stock a
 // call gets a greater number than every call that returned before it began. That holds whichever
 // goroutine reserves, because no other reservation is made at the same time. One that failed, or
@@ -272,8 +272,9 @@ func (q *queue) need() (n int64) {
 	return n
 }
 
-// distribute gives the numbers of a range to the calls that wait, in their order. What is left goes into
-// the stock, or to no call: one that began after the range was reserved does not ride on it. It needs the lock.
+// distribute gives the numbers of a range to the calls that wait, in their order. The rest goes into
+// the stock, or becomes a gap: one that began after the range was reserved does not ride on it. It
+// needs the lock.
 func (q *queue) distribute(got Range, now, took time.Duration) {
 	q.stock.add(got, took)
 	for _, c := range slices.Clone(q.calls) {

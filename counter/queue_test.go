@@ -20,7 +20,7 @@ import (
 type distant struct {
 	before, after time.Duration
 	fails         error // of the next reservation
-	sent, ended   int   // reservations; those that their context ended
+	sent, ended   int   // reservations; the ones that their context ended
 }
 
 // openDistant opens tickets of which a reservation takes 200 ms. The first one is drawn already, so
@@ -63,7 +63,7 @@ func (d *distant) pass(ctx context.Context, takes time.Duration) error {
 	}
 }
 
-// drawn is one call: when it begins and when its caller leaves, in ms, and what it must return when.
+// drawn is one call: its beginning, its caller's end, and its expected result and time, in ms.
 type drawn struct {
 	begins, leaves int
 	want           snowfence.ID

@@ -98,8 +98,8 @@ func enter(c *stored.Counter, name, lane string) (int, error) {
 	return i, nil
 }
 
-// lane is one count of a register: that of a date, or the only one, without a name. A nil lane stands for
-// a source of another kind, of which less is known.
+// lane is one count of a register: that of a date, or the only one, without a name. A nil lane stands
+// for a source of another kind, which shows less.
 type lane struct {
 	*register
 	name string
@@ -194,10 +194,10 @@ func (l *lane) mayLose() time.Duration {
 // errKept says that there is nothing to give back.
 var errKept = errors.New("numbers were reserved after these")
 
-// giveBack makes the ranges free again from the last one on, as far as no number was reserved
-// after them. It sends one write and no other: if that took effect unseen, another process may
-// have the numbers already. A counter with a guard keeps them: they lie below its mark. A source
-// of another kind takes none back.
+// giveBack makes the ranges free again from the last one on, up to the first number reserved after
+// them. It sends exactly one write: if that took effect unseen, another process may have the
+// numbers already. A counter with a guard keeps them: they lie below its mark. A source of another kind
+// takes none back.
 func (l *lane) giveBack(ctx context.Context, rest []Range) error {
 	if l == nil || l.guard != nil || len(rest) == 0 {
 		return nil

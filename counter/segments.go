@@ -27,7 +27,7 @@ type SegmentsConfig struct {
 	Target time.Duration
 }
 
-// Validate returns a *[ConfigError] for what [OpenSegments] refuses without asking the store. The
+// Validate returns a *[ConfigError] for a field that [OpenSegments] refuses without asking the store. The
 // Store may be nil.
 func (c SegmentsConfig) Validate() error {
 	if err := c.Config.Validate(); err != nil {
@@ -53,7 +53,7 @@ func (c SegmentsConfig) pace() (pace, error) {
 const mostAhead = 8
 
 // Segments gives numbers from segments: ranges that are reserved in bulk, ahead of the demand.
-// So a number costs no request to the store, and no lock. Its methods are safe for concurrent
+// So a number costs neither a request to the store nor a lock. Its methods are safe for concurrent
 // use.
 //
 // No number is given twice. The numbers of one process increase, if those of its source do. Those
@@ -69,8 +69,8 @@ type Segments struct {
 // opens, too: its calls fail.
 //
 // A *[ConfigError], *[MismatchError] or *[BackwardsError] is returned, or the store's own error. A
-// *[UnavailableError] is returned when there is no segment after 10 s and what the store can lose,
-// or after max-wait if that is longer.
+// *[UnavailableError] is returned when a segment is missing after 10 s plus the store's loss, or after
+// max-wait if that is longer.
 func OpenSegments(ctx context.Context, c SegmentsConfig) (*Segments, error) {
 	r, err := open(ctx, c.Config, stored.Segment)
 	if err != nil {

@@ -21,12 +21,12 @@ type Status struct {
 	// hand, and zero while there are none, as for tickets.
 	Increment int64
 
-	// Left is how many numbers are left: up to the limit, and of segments those that this process
-	// has reserved and not given. Total is how many there are in all.
+	// Left is how many numbers are left: up to the limit, and of segments the reserved ones in this
+	// process. Total is how many there are in all.
 	Left, Total int64
 
 	// Held are the ranges that this process has reserved and not given, the one that numbers are
-	// taken from first. They are those of segments alone.
+	// taken from first. Only segments have them.
 	Held []Range
 
 	// RunsOut is when no number is left, at the average rate since the counter was created. It
@@ -46,7 +46,7 @@ type Status struct {
 // NearEnd is how long before the end of a counter or a layout a program should say so.
 const NearEnd = 365 * 24 * time.Hour
 
-// status returns what the record shows, and nothing of a source of another kind. The process has held
+// status returns the record's content, and nothing of a source of another kind. The process has held
 // numbers in hand.
 func (l *lane) status(held int64) Status {
 	if l == nil {
@@ -104,7 +104,7 @@ func (d *Daily) Status() Status {
 	return d.queue.status()
 }
 
-// status returns what the record and the queue show.
+// status returns the content of the record and the queue.
 func (q *queue) status() Status {
 	q.mu.Lock()
 	defer q.mu.Unlock()

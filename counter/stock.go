@@ -7,9 +7,8 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// stock is what was reserved ahead of the calls: a range that numbers are taken from, and those that
-// are ready. A nil stock is one of a queue that reserves nothing ahead. All but take needs the
-// queue's lock.
+// stock is the numbers reserved ahead of the calls: the range in use, and the ready ones. A nil stock
+// is one of a queue that reserves nothing ahead. All but take needs the queue's lock.
 type stock struct {
 	current atomic.Pointer[run] // never nil
 	ready   []Range             // reserved and not begun, ascending
@@ -22,10 +21,10 @@ func newStock(p pace) *stock {
 	return s
 }
 
-// take fills ids from the current range, without a lock, or fills none.
+// take fills ids from the current range, without a lock, or leaves them empty.
 func (s *stock) take(ids []snowfence.ID) bool { return s != nil && s.current.Load().take(ids) }
 
-// serve fills ids from all ranges, or fills none.
+// serve fills ids from all ranges, or leaves them empty.
 func (s *stock) serve(ids []snowfence.ID, now time.Duration, waited bool) bool {
 	if s == nil || s.take(ids) {
 		return s != nil
@@ -71,7 +70,7 @@ func (s *stock) left() (n int64) {
 	return n
 }
 
-// empty takes what is left out of the stock.
+// empty takes the rest out of the stock.
 func (s *stock) empty() []Range {
 	if s == nil {
 		return nil

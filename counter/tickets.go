@@ -35,7 +35,7 @@ func NewTickets(source Source, c Config) *Tickets {
 	return &Tickets{newQueue(source, c, nil)}
 }
 
-// Next returns the next ticket. Its errors are those of [Segments.Next].
+// Next returns the next ticket. Its errors are the ones of [Segments.Next].
 func (t *Tickets) Next(ctx context.Context) (snowfence.ID, error) {
 	var one [1]snowfence.ID
 	err := t.queue.fill(ctx, one[:])

@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// drawer is what counters have in common.
+// drawer is the common part of counters.
 type drawer interface {
 	Fill(ctx context.Context, ids []snowfence.ID) error
 	Close(ctx context.Context) error
@@ -35,7 +35,7 @@ func TestCallForMoreThanIsLeftTakesNothing(t *testing.T) {
 		name                       string
 		open                       func(context.Context, counter.Config) (drawer, error)
 		limit                      int64
-		given, tooMany, left, next int // next is what the store has afterwards
+		given, tooMany, left, next int // next is the store's value afterwards
 	}{
 		{"tickets", func(ctx context.Context, c counter.Config) (drawer, error) { return counter.OpenTickets(ctx, c) }, 5, 4, 4, 1, 6},
 		{"a daily sequence", func(ctx context.Context, c counter.Config) (drawer, error) {

@@ -107,7 +107,7 @@ func (r *register) sign(c *stored.Counter) (value []byte, err error) {
 	return c.Encode()
 }
 
-// take takes what a read shows. An absent record is a new one, but not after a settled one.
+// take takes a read's content. An absent record is a new one, but not after a settled one.
 func (r *register) take(reply lease.Reply) error {
 	r.known = false
 	switch {
@@ -172,7 +172,7 @@ func (r *register) fits(c stored.Counter) error {
 	return nil
 }
 
-// final reports whether an error is one that no retry mends.
+// final reports whether retries are useless after an error.
 func final(err error) bool {
 	switch snowfence.ClassOf(err) {
 	case snowfence.ClassUnknown, snowfence.ClassUnavailable:

@@ -56,7 +56,7 @@ type Config struct {
 	// mistyped gives no ids a second time.
 	Existing bool
 
-	// Datacenters are this store's own, where several stores share a namespace . A new namespace
+	// Datacenters are this store's own, where several stores share a namespace. A new namespace
 	// records them, an existing one must have the same. Empty means the record's.
 	Datacenters []int64
 

@@ -23,7 +23,7 @@ type Server struct {
 
 // Config says which servers there are. Servers must be given.
 type Config struct {
-	// Servers are all ticket servers. None may be left out, also none that is away.
+	// Servers are all ticket servers. Each must be named, also a server that is away.
 	Servers []Server
 
 	// Timeout is how long one server may take. Zero means 500 ms.
@@ -57,10 +57,10 @@ func (c Config) complete() (Config, error) {
 	return c, err
 }
 
-// settings are those of a server that decide which numbers it gives.
+// settings are the server's variables that decide its numbers.
 type settings struct {
 	increment, offset, autocommit int64
-	allIncrement, allOffset       int64 // those of new connections
+	allIncrement, allOffset       int64 // the ones of new connections
 	statements                    int64 // 1 if the binary log has statements
 }
 

@@ -8,8 +8,8 @@
 //	id, err := tickets.Next(ctx)
 //
 // Numbers of several servers are unique, but not ordered: each server counts at its own pace. So
-// neither those of one Fill increase, nor those of one call after another. Only with one server,
-// or of one server, they increase in the order of time.
+// numbers increase neither within one Fill, nor from one call to the next. Only with one server, or of
+// one server, they increase in the order of time.
 //
 // The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
 // own, and [DDL] has its statement. That of a number is Flickr's too, with a condition on the settings in it:
@@ -22,10 +22,11 @@
 // That is the same on all servers, and at least their number. A larger one leaves room for more
 // servers. So every server has a residue class of its own. The settings of each server are read
 // before its first number, together with autocommit, which must be 1. They can change later, or
-// be others on another connection. So the REPLACE stores a NULL, and fails, unless they are those
-// that were read, on its connection and for new ones. A server whose settings changed is not asked
-// again. With a binary log binlog_format must be ROW or MIXED: a replica that runs the statement itself
-// would judge its own settings, and stop. And every number is held against its server's class, and given to no one if it lies outside.
+// be others on another connection. So the REPLACE stores a NULL, and fails, unless they equal the ones
+// read before, on its connection and for new ones. A server whose settings changed is not asked again.
+// With a binary log binlog_format must be ROW or MIXED: a replica that runs the statement itself would
+// judge its own settings, and stop. And every number is held against its server's class, and given to
+// no one if it lies outside.
 //
 // To change the increment, or the offsets: stop all clients, of every kind. On every server set
 // AUTO_INCREMENT of Tickets64 above the greatest number of all servers, and then the settings, also in
@@ -38,8 +39,8 @@
 // Each call asks the servers in turn, beginning with another one each time. A server gets ten
 // tries within the timeout, since InnoDB may end a REPLACE by a deadlock. Then it is skipped, and
 // the next one is asked. So a call stalls for no longer than the timeout for each server that
-// hangs. It does so again when the server is due to be tried again. When no other server is left,
-// those that are skipped are asked as well. A statement whose outcome is unknown is a gap.
+// hangs. It does so again when the server is due to be tried again. When only skipped servers are left,
+// they are asked as well. A statement whose outcome is unknown is a gap.
 //
 // # What is not promised
 //

@@ -31,7 +31,7 @@ var ErrUnfit = snowfence.NewError(snowfence.ClassUsage, "snowfence: the ticket s
 type Source struct {
 	config Config
 
-	mu      sync.Mutex // guards the fields below, and those of the servers
+	mu      sync.Mutex // guards the fields below, and the servers' fields
 	servers []*server
 	first   int // whose turn it is
 }
@@ -99,8 +99,8 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 	return counter.Range{}, fmt.Errorf("no ticket server gives a number: %w", errors.Join(errs...))
 }
 
-// turns returns the servers in the order in which they are asked: round robin, and at the end
-// those that are skipped. One that is not fit is left out while there is another.
+// turns returns the servers in the order in which they are asked: round robin, and at the end the
+// skipped ones. One that is not fit is left out while there is another.
 func (s *Source) turns() []*server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +256,7 @@ func (s *Source) accept(sv *server, last, number int64) error {
 
 // Remedy says how an operator sets a server above a number that is in use, for a
 // *[counter.BackwardsError]. By itself a process does not ask it again: its own draws would lift the
-// server above what it has seen, and not above what others have.
+// server above its own last number, and not above the others'.
 func (s *Source) Remedy(mark int64) string {
 	return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server above all numbers in use, %d or more, and start this process again", mark+1)
 }

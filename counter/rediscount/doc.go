@@ -1,6 +1,6 @@
 // Package rediscount gives numbers that begin with a date, such as 20261122000001, from one
-// counter a day in Redis. Programs that INCR the same keys may count at the same time: no number
-// is given twice while Redis keeps the keys. A reservation is one round trip.
+// counter a day in Redis. Programs that INCR the same keys may count at the same time: each number is
+// given once while Redis keeps the keys. A reservation is one round trip.
 //
 //	source, err := rediscount.New(rediscount.Config{Client: client, Prefix: "orders", Length: 6})
 //	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
@@ -42,7 +42,7 @@
 //
 // # Dates that end
 //
-// A script does what INCR does, by INCRBY, and within the same step two things more. The usual
+// A script counts by INCRBY, and within the same step does two things more. The usual
 // form of such counters overflows silently into the next day. Here a sequence that would outgrow
 // its length is refused with a *[counter.FullError], and the key stays as it is. And a date that
 // ended longer than Config.Keep ago, by the clock of Redis, is refused with a *[counter.DateError].

@@ -3,7 +3,7 @@
 //
 // It costs this: there is one writer at a time. A verb locks its series' row by SELECT … FOR
 // UPDATE, until the transaction ends. All others who reserve, confirm or void there wait as long.
-// So keep transactions short, and let the server end those that are left open, by PostgreSQL's
+// So keep transactions short, and let the server end transactions that are left open, by PostgreSQL's
 // idle_in_transaction_session_timeout or MySQL's wait_timeout.
 //
 //	invoices, err := series.New(series.Config{Dialect: series.PostgreSQL, Tenant: "acme", Name: "invoices", Prefix: "INV-"})
@@ -23,9 +23,9 @@
 // COMMITTED.
 //
 // Given a *sql.DB, each verb is a transaction of its own at READ COMMITTED, and is tried again after
-// a failure. If the reply to a COMMIT is lost, the next try waits for the same lock and then sees
-// what became of it. If no try gets through, the error wraps [ErrUnknown]. A reservation that exists
-// then times out and is offered again: no hole. Confirm and Void can be called again.
+// a failure. If the reply to a COMMIT is lost, the next try waits for the same lock and then sees its
+// outcome. If no try gets through, the error wraps [ErrUnknown]. A reservation that exists then times
+// out and is offered again: no hole. Confirm and Void can be called again.
 //
 // [Create] makes the two tables of tables.sql. Their times are microseconds since 1970 in UTC. Numbers
 // are as durable as the documents: a failover or a restored dump that forgets those gives the

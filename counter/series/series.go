@@ -71,7 +71,7 @@ type Reservation struct {
 	Until  time.Time // by the database's clock
 }
 
-// State says what became of a number.
+// State is a number's fate.
 type State string
 
 // The states. Offered is a reservation that timed out. Missing has no row: it was deleted.
@@ -137,7 +137,7 @@ func (s *Series) reserve(ctx context.Context, tx Tx, token string, timeout time.
 		return Reservation{}, err
 	}
 	number, until, before, hash := next, now+timeout.Microseconds(), "", hashOf(token)
-	// What an earlier try of this call has reserved is taken too: it has the same token.
+	// An earlier try's reservation is taken too: it has the same token.
 	err = tx.QueryRowContext(ctx, s.sql.offered, s.c.Tenant, s.c.Name, now, hash).Scan(&number, &before)
 	switch {
 	case err == nil:
@@ -153,14 +153,14 @@ func (s *Series) reserve(ctx context.Context, tx Tx, token string, timeout time.
 	return Reservation{number, s.Text(number), token, time.UnixMicro(until).UTC()}, err
 }
 
-// Confirm ends a reservation: its document exists. Once more with the same token is no error. It
+// Confirm ends a reservation: its document exists. Repeating it with the same token succeeds. It
 // returns an error that wraps [ErrEnded], or one of [Series.Reserve].
 func (s *Series) Confirm(ctx context.Context, tx Tx, number int64, token string) error {
 	return s.run(ctx, tx, func(tx Tx) error { return s.end(ctx, tx, number, token, Confirmed, "") })
 }
 
 // Void ends a reservation: its document will never exist. The audit shows the reason, of at most
-// 1000 bytes without control characters. Once more with the same token and reason is no error. It returns a
+// 1000 bytes without control characters. Repeating it with the same token and reason succeeds. It returns a
 // *[counter.ConfigError] without a reason, and the errors of [Series.Confirm].
 func (s *Series) Void(ctx context.Context, tx Tx, number int64, token, reason string) error {
 	if strings.TrimSpace(reason) == "" || len(reason) > 1000 || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
@@ -195,8 +195,8 @@ func (s *Series) end(ctx context.Context, tx Tx, number int64, token string, wan
 	return fmt.Errorf("%w: number %d is %s, not %s: %s", ErrEnded, number, state, want, refused)
 }
 
-// hashOf is the text that the table has in place of a token: who reads the table ends no reservation. The token is
-// random, so it needs no salt.
+// hashOf is the text that the table has in place of a token: readers of the table leave reservations
+// alone. The token is random, so it needs no salt.
 func hashOf(token string) string {
 	hash := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(hash[:])
@@ -229,7 +229,7 @@ func (s *Series) Audit(ctx context.Context, tx Tx) iter.Seq2[Entry, error] {
 	}
 }
 
-// entries reads n numbers from the first one on. On an error it returns none.
+// entries reads n numbers from the first one on. On an error it returns nil.
 func (s *Series) entries(ctx context.Context, tx Tx, first, n int64) ([]Entry, error) {
 	rows, err := tx.QueryContext(ctx, s.sql.audit, s.c.Tenant, s.c.Name, first, first+n)
 	if err != nil {

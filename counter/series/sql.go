@@ -15,7 +15,7 @@ import (
 // A Dialect is the SQL that a server speaks.
 type Dialect int
 
-// The dialects. The zero value is none of them.
+// The dialects. The zero value is invalid.
 const (
 	PostgreSQL Dialect = iota + 1
 	MySQL              // and MariaDB
@@ -64,7 +64,7 @@ func (d Dialect) statements() statements {
 	}
 }
 
-// DDL returns the statements that create the two tables, for those who create them by hand.
+// DDL returns the statements that create the two tables, for operators who create them by hand.
 func DDL(d Dialect) []string {
 	// Names compare by their bytes, whatever the locale of the server is or becomes.
 	types := strings.NewReplacer("{name}", `text COLLATE "C"`, "{text}", "text", "{engine}", "")
@@ -78,7 +78,7 @@ func DDL(d Dialect) []string {
 // byHand says how somebody else can make the tables.
 const byHand = "'snowfence namespace schema' prints the statements for a user who may create tables"
 
-// Create makes the tables that are missing, and leaves those that are there. It returns an error
+// Create makes missing tables, and leaves existing ones. It returns an error
 // for a table that a crash can empty, or that has no transactions.
 func Create(ctx context.Context, db *sql.DB, d Dialect) error {
 	for i, table := range tableNames() {

@@ -125,7 +125,7 @@ type ExhaustedError struct {
 	Held, Ahead, Quarantined, Unusable int64
 	// First are the occupants that come free first, at most [occupantsShown].
 	First []stored.Occupant
-	// Damage is the read error of one worker id that can't be used ; nil if there is none.
+	// Damage is the read error of one worker id that can't be used; nil if there is none.
 	Damage error
 }
 

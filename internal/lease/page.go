@@ -89,7 +89,7 @@ func (s *State) written(x *step, e Written) {
 	}
 }
 
-// unkept reports whether the term may be released: its pages are gone, or can't be removed .
+// unkept reports whether the term may be released: its pages are gone, or can't be removed.
 //
 // With a page that outlived the release, the next process could stamp ticks above the
 // lowered until, and others may have claimed those by then. So the page is discarded

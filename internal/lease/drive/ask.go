@@ -11,7 +11,7 @@ import (
 // ErrTimeout is the unknown outcome of a request that was not answered in time.
 var ErrTimeout = errors.New("the store did not answer in time")
 
-// errNoClock is the answer of a store that was asked for its clock and has none.
+// errNoClock is the answer of a store without a clock, asked for its clock.
 var errNoClock = errors.New("the store has no clock")
 
 // Ask makes a call to the store, and returns its answer as the lease reads it. It is safe

@@ -14,8 +14,7 @@ type Patience struct {
 	// NoWait ends the write with an *[UncertainError] instead of the wait.
 	NoWait bool
 
-	// Waiting is called before a wait, with its end by this machine's clock. Nil means that
-	// nobody is told.
+	// Waiting is called before a wait, with its end by this machine's clock. It may be nil.
 	Waiting func(until time.Time)
 }
 
@@ -24,7 +23,7 @@ type Patience struct {
 type UncertainError struct {
 	What   string    // counter orders, worker 7
 	Until  time.Time // when the write is older than the store's loss, by this machine's clock
-	Reason error     // why it is not confirmed; nil if nobody waited for it
+	Reason error     // why it is not confirmed; nil if its caller did not wait
 }
 
 // Error says from when on the write is to be repeated.

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// Journal is what is asked of a journal; package fence says what it promises.
+// Journal is the driver's part of a journal; package fence has its promises.
 type Journal interface {
 	Take() ([]byte, error)
 	Keep(page []byte) error
@@ -36,7 +36,7 @@ func NewDisk(j Journal, store string) *Disk {
 func (d *Disk) Written() <-chan lease.Event { return d.written }
 
 // Do carries out a [lease.Keep] or [lease.Discard] after the one under way. A request that
-// was given up also ends first; its answer is of no use then.
+// was given up also ends first; its answer is useless then.
 func (d *Disk) Do(request lease.Request) {
 	written := make(chan lease.Event, 1) // room for an answer that is not awaited
 	turn := make(chan struct{})

@@ -7,7 +7,7 @@
 //	d.Take(lease.Started{})
 //	for each answer, and at d.Wake(): d.Take(event)
 //
-// A [Driver] starts no goroutine and waits for nothing. [Disk] and [Recall] do, for programs
-// that run it in a goroutine; virtual time has no use for them, so package fence's tests
+// A [Driver] neither starts goroutines nor waits. [Disk] and [Recall] do, for programs
+// that run it in a goroutine; virtual time needs neither, so package fence's tests
 // hold them. [Patience] waits too, for operators.
 package drive

@@ -10,8 +10,8 @@ import (
 
 // Shell is the surroundings of a driver.
 type Shell interface {
-	// Random fills b with unpredictable bits, never the same twice. After an error no
-	// event is taken; see [Driver.Take].
+	// Random fills b with unpredictable bits, never the same twice. After an error events are refused;
+	// see [Driver.Take].
 	Random(b []byte) error
 
 	// Request asks the store or the journal for something: [lease.Call], Keep or Discard.
@@ -53,7 +53,7 @@ type Driver struct {
 	clockLost *lease.ClockLost     // the last finding about the generator's clock; nil if it is well
 }
 
-// New returns a driver that has taken no event.
+// New returns a driver before its first event.
 func New(config Config, shell Shell) *Driver {
 	if config.Step == nil {
 		config.Step = lease.State.Step
@@ -72,12 +72,12 @@ func (d *Driver) Wake() (at time.Duration, ok bool) { return d.state.Wake() }
 
 // Take takes an event to the state, with everything that follows from it at once.
 //
-// Without random bits there is no nonce, and so no step. Then Take returns the error and
+// Without random bits, nonces and steps are impossible. Then Take returns the error and
 // keeps the events, because an answer comes only once, and so does the wish to end. They
 // are taken with the next event, which should come soon. Meanwhile the term lasts to the
 // end of its window.
 //
-// No more than one event is kept that only says what time it is.
+// At most one event is kept that only carries the time.
 func (d *Driver) Take(e lease.Event) error {
 	passing, idle := false, len(d.events) == 0
 	switch e.(type) {
@@ -164,7 +164,7 @@ func (d *Driver) start(r lease.Start) {
 		Policy: d.config.Policy, Clock: d.config.Clock, Rand: d.config.Rand,
 	})
 	if err != nil {
-		// A generator refuses no request of a correct lease.
+		// A generator accepts every request of a correct lease.
 		d.events = append(d.events, lease.Unfit{Err: err})
 		return
 	}
@@ -196,5 +196,5 @@ func (d *Driver) seal(cause error) (reserved snowfence.Tick) {
 }
 
 // Abandon ends the generator without a release: the worker id rests until its ticks
-// are over. No event may be taken after it.
+// are over. It is the last event.
 func (d *Driver) Abandon() { d.seal(lease.ErrClosed) }

@@ -29,7 +29,7 @@ type Line struct {
 	Answered func(took time.Duration, reply lease.Reply)
 
 	judged  atomic.Bool
-	answers <-chan lease.Event // of the last call; nil when none is awaited
+	answers <-chan lease.Event // of the last call; nil while idle
 	cancel  context.CancelCauseFunc
 	calls   sync.WaitGroup
 }
@@ -37,7 +37,7 @@ type Line struct {
 // mostLate is how long a store may take to say why it did not answer in time.
 const mostLate = 100 * time.Millisecond
 
-// timedOut is ErrTimeout with what the store says. That its context ended says nothing.
+// timedOut is ErrTimeout with the store's own error. That its context ended says nothing.
 func timedOut(err error) error {
 	if err == nil || errors.Is(err, ErrTimeout) {
 		return err
@@ -51,11 +51,11 @@ func timedOut(err error) error {
 // errDropped ends a call whose answer is not awaited any more.
 var errDropped = errors.New("the answer is not awaited any more")
 
-// Answers yields the answer to the last call. It is [ErrTimeout] if none came in time, with what the store says
-// when its call is ended: that no connection came about, for one.
+// Answers yields the answer to the last call. It is [ErrTimeout] if none came in time, with the store's
+// own error when its call is ended: that no connection came about, for one.
 func (l *Line) Answers() <-chan lease.Event { return l.answers }
 
-// Trust says that the traits need no judgement.
+// Trust means that the traits are taken as they are.
 func (l *Line) Trust() { l.judged.Store(true) }
 
 // Call makes a call, and awaits its answer for as long as patience. The answer to an earlier

@@ -22,7 +22,7 @@ const (
 	patientWithStore = time.Second
 )
 
-// Recollection is what a holder begins with.
+// Recollection is a holder's beginning.
 type Recollection struct {
 	Page    *stored.Page // of an earlier process's journal; nil without one
 	Traits  store.Traits
@@ -30,11 +30,11 @@ type Recollection struct {
 	Journal bool // the journal can be used
 }
 
-// Recall reads the store's traits, for no longer than the limit, and consumes the
+// Recall reads the store's traits, within the limit, and consumes the
 // journal's page, in this order. So a process that ends while the store is silent has not
 // touched the journal. The page can stand in for the traits of a silent store. Then they
-// are not certain. A page of a store with another name is dropped: its ticks are those of a
-// namespace there, and here another holder may have the same. The journal may be nil.
+// are not certain. A page of a store with another name is dropped: its ticks belong to a namespace
+// there, and here another holder may have the same. The journal may be nil.
 func Recall(ctx context.Context, s store.Store, name string, j Journal, clock snowfence.Clock, log *slog.Logger, limit time.Duration) (Recollection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -60,7 +60,7 @@ func Recall(ctx context.Context, s store.Store, name string, j Journal, clock sn
 	case r.Page == nil:
 		r.Traits, err = traits(limit)
 	default:
-		log.Warn("the store does not say what it guarantees: what the journal has of it is used", "error", err)
+		log.Warn("the store does not say what it guarantees: the journal's copy is used", "error", err)
 		r.Traits, r.Certain = store.Traits{Engine: "unknown", Durable: r.Page.Loss == 0, Loss: r.Page.Loss}, false
 		return r, nil
 	}
