@@ -7,20 +7,20 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Result is what an id says under one layout.
+// Result is an id's reading under one layout.
 type Result struct {
 	// ID is negative when its 64th bit is set, which only layouts with Unsigned allow.
 	ID     snowfence.ID
 	Layout snowfence.Layout
 	// Preset is the first preset that has exactly this layout, or empty.
 	Preset string
-	// Parts are the layout's numbers, zero where it has no such field.
+	// Parts are the layout's numbers, zero where the field is missing.
 	Parts snowfence.Parts
 	// Time is when the tick began, in UTC.
 	Time time.Time
-	// Fields are all 64 bits, high to low; those above the layout are called "unused".
+	// Fields are all 64 bits, high to low; bits above the layout are called "unused".
 	Fields []Field
-	// Readings are those of the text, with the one that was taken first. None means that the id
+	// Readings are the text's, with the chosen one first. None means that the id
 	// was given as a number.
 	Readings []Reading
 	// Generator is the one whose id it is, if it was named.
@@ -36,7 +36,7 @@ type Field struct {
 	// Bits is the width, Shift how many bits stand below.
 	Bits  int `json:"bits"`
 	Shift int `json:"shift"`
-	// Value is what the bits say as a number.
+	// Value is the bits as a number.
 	Value uint64 `json:"value"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Foreign is what a UUID, a ULID or an ObjectID says by itself, without a layout, or a wide id
+// Foreign is the reading of a UUID, a ULID or an ObjectID, without a layout, or a wide id
 // under its layout, or the number of a kind without layouts. It is the JSON form, too, by the rules
 // of [Document].
 type Foreign struct {
@@ -21,11 +21,11 @@ type Foreign struct {
 	Format string `json:"format"` // "uuid", "ulid", "objectid", "number", "text", or "wide" under a layout
 	// Version is that of a UUID, if it is one of RFC 9562, which has 1 to 8.
 	Version int `json:"version,omitempty"`
-	// About says in words what the id is made of, or by which layout.
+	// About describes in words the id's making, or its layout.
 	About string `json:"about"`
 	// Time is RFC 3339 in UTC, by [FormatTime], and absent if the id has none.
 	Time string `json:"time,omitempty"`
-	// Fields are what its bits say beside that: numbers in decimal, the rest in hexadecimal. That
+	// Fields are its other bits: numbers in decimal, the rest in hexadecimal. That
 	// of a UUID's variant is "ncs", "rfc9562", "microsoft" or "future".
 	Fields []ForeignField `json:"fields"`
 	Hex    string         `json:"hex"`
@@ -128,7 +128,7 @@ func readULID(s string) (*Foreign, error) {
 }
 
 // readUUID reads the formats of RFC 9562. The version is in the upper bits of the seventh byte,
-// the variant in those of the ninth.
+// the variant in the ninth's.
 func readUUID(s string) (*Foreign, error) {
 	lower := strings.ToLower(s)
 	id, err := hex.DecodeString(strings.NewReplacer("urn:uuid:", "", "{", "", "-", "", "}", "").Replace(lower))
@@ -150,7 +150,7 @@ func readUUID(s string) (*Foreign, error) {
 	return f, nil
 }
 
-// readVersion reads the version and what it has. The time of version 2 is not whole.
+// readVersion reads the version and its fields. The time of version 2 is not whole.
 //
 //	1: time low 32 · middle 16 · version 4 · high 12 · variant 2 · clock sequence 14 · node 48
 //	6: time high 32 · middle 16 · version 4 · low 12 · variant 2 · clock sequence 14 · node 48

@@ -18,7 +18,7 @@ type Candidate struct {
 	age     int           // class of its age: see ageClass
 	rank    int           // 0 for this program's own layout, 1 for others: see rankOf
 	bits    int           // how many bits the worker and the sequence take
-	outside time.Duration // how far the time lies outside what is plausible
+	outside time.Duration // how far the time lies outside the plausible span
 }
 
 // startOf is when ids of a preset can begin: its epoch, or where that is far too early,

@@ -92,7 +92,7 @@ func TestIDsOfThisProgramAreTakenForThatAtEveryAge(t *testing.T) {
 			}
 		}
 	}
-	// Small numbers are of the beginning of every layout, and of no other time.
+	// Small numbers belong to the beginning of every layout.
 	for _, id := range []snowfence.ID{1, 5 << 22, 1 << 40} {
 		if c := Guess(id, now); c[0].rank == 0 {
 			t.Errorf("%s is taken for %s of %v", id, c[0].Preset, c[0].Result.Time)
@@ -100,9 +100,9 @@ func TestIDsOfThisProgramAreTakenForThatAtEveryAge(t *testing.T) {
 	}
 }
 
-// TestOldIDsOfOtherSystemsAreTakenForThese says what becomes of each system's ids
-// of worker 5 and sequence 3 after an hour, three days and 300. Most are taken for
-// the same when they are fresh. Later on many can't be told from another's.
+// TestOldIDsOfOtherSystemsAreTakenForThese shows the reading of each system's ids of worker 5 and
+// sequence 3 after an hour, three days and 300. Most are taken for the same when they are fresh. Later
+// on many can't be told from another's.
 func TestOldIDsOfOtherSystemsAreTakenForThese(t *testing.T) {
 	ages := []time.Duration{time.Hour, 3 * day, 300 * day}
 	for name, want := range map[string]string{

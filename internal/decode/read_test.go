@@ -117,7 +117,7 @@ func FuzzRead(f *testing.F) {
 					t.Errorf("Read(%q) has %s twice", s, r.ID)
 				}
 			}
-			// What an encoding writes, it reads; a decimal of 64 bits included.
+			// An encoding reads its own texts; a decimal of 64 bits included.
 			if again, err := ReadAs(r.Encoding.Text(r.ID), r.Encoding); err != nil || again != r {
 				t.Errorf("ReadAs(%q, %s) = %v, %v; want %v", r.Encoding.Text(r.ID), r.Encoding, again, err, r)
 			}

@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// day and year are what [Relative] counts in; a year is the mean Gregorian one.
+// day and year are the units of [Relative]; a year is the mean Gregorian one.
 const (
 	day  = 24 * time.Hour
 	year = 31_556_952 * time.Second

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Format is how a kind without layouts writes ids. Those of any other format are no more than texts.
+// Format is how a kind without layouts writes ids. Ids of any other format are only texts.
 type Format string
 
 // The formats. That of a UUID, a ULID or an ObjectID is the one that its [Foreign] has.
@@ -23,7 +23,7 @@ const (
 	ObjectID Format = "objectid"
 )
 
-// Source is a generator, or a layout alone: what is known of ids before they are read.
+// Source is a generator, or a layout alone: the knowledge of ids before they are read.
 type Source struct {
 	Generator string            // its name; the answer repeats it
 	Layout    snowfence.Layout  // zero for a kind without layouts, whose format counts

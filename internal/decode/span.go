@@ -53,7 +53,7 @@ type Strip struct {
 	Tick      string      `json:"tick,omitempty"`
 	Worker    *int64      `json:"worker,omitempty"` // with the datacenter
 	Bits      int         `json:"bits"`             // of all fields; 0 for a text
-	Fields    []Span      `json:"fields"`           // from the highest bit to the lowest; those of a text have no bits
+	Fields    []Span      `json:"fields"`           // from the highest bit to the lowest; a text's are without bits
 	Written   [][2]string `json:"written"`          // the same id in other encodings: name and text
 
 	Stamp Stamp     `json:"-"`

@@ -11,8 +11,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// found is what a new process takes, "" for nothing. What was refused counts as
-// nothing; every other error is one.
+// found is the page that a new process takes, "" for nothing. A refused page counts as nothing; every
+// other error is one.
 func found(m *machine) (string, error) {
 	j, p, err := open(m)
 	if err != nil {
@@ -26,9 +26,8 @@ func found(m *machine) (string, error) {
 	return string(page), nil
 }
 
-// life is what a process does with a journal: it takes what is there, and keeps
-// page after page. It returns the page that was kept last and the one that it
-// was about to keep when something failed.
+// life is a process's use of a journal: it takes the page, and keeps page after page. It returns the
+// page that was kept last and the one that it was about to keep when something failed.
 func life(j *Journal, pages ...string) (kept, next string) {
 	if _, err := j.Take(); err != nil {
 		return "", ""
@@ -186,7 +185,7 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 		}
 		if errors.Is(took, stored.ErrJournalRefused) {
 			p.Kill()
-			continue // what was there can't be told from a copy, and is gone
+			continue // its page can't be distinguished from a copy, and is gone
 		}
 		if err := j.Keep([]byte("more")); !errors.Is(err, ErrFailed) {
 			t.Fatalf("step %d (%s) failed, and a later page: %v", fail, p.trace[fail-1], err)

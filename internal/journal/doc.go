@@ -7,12 +7,12 @@
 //	err = holder.Close(ctx)
 //	err = j.Close()
 //
-// Package fence says what is in a page, and why a term may be resumed from it. This
+// Package fence describes the content of a page, and why a term may be resumed from it. This
 // package promises that one process takes a page, once, and that it is the last one
 // that was kept: never an older copy, and never half of one. Where it can't be sure
 // it has no page, and the holder asks the store, as without a journal.
 //
-// # What is in the folder
+// # The folder
 //
 //	lock      locked by the owner with flock; never renamed, never removed
 //	odd even  the last two entries, each written over the one before the other
@@ -23,12 +23,12 @@
 //
 // An entry is a page, its number, the machine, and the stamp of the file that
 // holds the entry before it. It is written in place, over the older of the two
-// entries, and fsynced; then the stamp of its file is taken, for the next. So
-// keeping a page costs one write and one fsync, and no rename. What is half written
-// when the machine fails has a wrong checksum, and the whole journal is refused.
+// entries, and fsynced; then the stamp of its file is taken, for the next. So keeping a page costs one
+// write and one fsync. An entry half written when the machine fails has a wrong checksum, and the whole
+// journal is refused.
 //
 // A failed fsync ends the journal's use for this process. The kernel reports a failure once
-// and may drop the data, so no later success proves anything. This is so for a file's
+// and may drop the data, so later successes prove nothing. This is so for a file's
 // content. A later fsync of the folder, which discards a page, counts: see package
 // filestore.
 //
@@ -44,11 +44,10 @@
 //
 // # How a copy is recognised
 //
-// A file system notes by itself when a file was changed last (its ctime), and
-// offers no way to set that. Whatever writes, copies, restores, renames or
-// links a file changes it, and with it the file's stamp. The newer entry has the
-// stamp of the other file. So neither file can be replaced unnoticed. A copy in
-// another folder or on another machine has other stamps, too.
+// A file system notes by itself when a file was changed last (its ctime), and programs can't set that
+// time. Whatever writes, copies, restores, renames or links a file changes it, and with it the file's
+// stamp. The newer entry has the stamp of the other file. So neither file can be replaced unnoticed. A
+// copy in another folder or on another machine has other stamps, too.
 //
 //   - The older file is touched: its stamp is not the one in the newer file.
 //   - The newer file is replaced by an older copy: the stamp in that copy is not the stamp
@@ -74,9 +73,9 @@
 //   - A suspended machine that is started twice.
 //
 // The folder has to be on a local disk whose fsync means what it says, as for the
-// file store; package disk says what is refused. A block device that several
+// file store; package disk has the refused ones. A block device that several
 // machines mount can't be recognised.
 //
-// The folder holds no secret but the nonce of a claim. Nobody else may write it: who
+// The only secret in the folder is the nonce of a claim. Other users must not be able to write it: who
 // can set the machine's clock and write the folder can make a stamp.
 package journal

@@ -32,7 +32,7 @@ type Earlier struct {
 // Open opens the journal on the machine that it was kept on.
 func (e Earlier) Open(t *testing.T) *Journal {
 	t.Helper()
-	m, stamps := newMachine(), map[disk.Stamp]disk.Stamp{} // the model's, and those of the earlier files
+	m, stamps := newMachine(), map[disk.Stamp]disk.Stamp{} // the model's, and the earlier files'
 	p := m.disk.Process()
 	var here Place
 	for _, f := range e.Files {

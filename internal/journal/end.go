@@ -29,11 +29,11 @@ func (j *Journal) Discard() error {
 	return err
 }
 
-// discard removes the files, durably: this journal's own, or those that it failed to take.
+// discard removes the files, durably: this journal's own, or the ones that it failed to take.
 //
 // A page is taken by a rename of the newer file, and only if both files are read after
 // that. Here each file is this journal's own until it is removed, and the first is removed
-// before the second is checked. So no other process has taken the page, or will. A file
+// before the second is checked. So other processes have not taken the page, and will not. A file
 // that is gone before it is removed may be the newer one, in the hands of another process.
 func (j *Journal) discard() error {
 	if err := j.still(j.lock); err != nil {

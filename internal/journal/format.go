@@ -19,7 +19,7 @@ import (
 //	 8  4  length of the entry, n
 //	12  n  entry, as JSON
 //	 … 32  SHA-256 of all bytes before
-//	 …     what is left of a longer entry
+//	 …     the rest of a longer entry
 //
 // A later format keeps the first eight bytes, so that this version can distinguish it from
 // damage.
@@ -73,7 +73,7 @@ func decode(b []byte) (entry, error) {
 	var e entry
 	switch {
 	case !bytes.HasPrefix(b, []byte(magic)) && !strings.HasPrefix(magic, string(b)):
-		return e, errors.New("it is no journal")
+		return e, errors.New("it is not a journal")
 	case len(b) < headerSize:
 		return e, errors.New("it is cut short")
 	case b[len(magic)] > format:

@@ -52,16 +52,16 @@ type Journal struct {
 	mu     sync.Mutex // guards the fields below
 	taken  bool
 	closed bool
-	failed error // why Keep is of no more use; nil while it is
+	failed error // why Keep is useless now; nil while it is
 	lock   opened
-	number uint64     // of the last entry; 0 while there are none
+	number uint64     // of the last entry; 0 while it is empty
 	files  [2]opened  // by the parity of their entries
 	other  disk.Stamp // of the file with the last entry
 }
 
 // opened is a file that this journal has open.
 type opened struct {
-	disk.File            // nil for none
+	disk.File            // or nil
 	name      string     // that it was opened under
 	stamp     disk.Stamp // as it was then: no other file has its number while it is open
 }

@@ -48,15 +48,14 @@ func holder(t *testing.T, s store.Store, dir string) (*fence.Holder, error) {
 	return h, err
 }
 
-// TestTwoHoldersOfOneJournalShareNoID has a lock that keeps nobody out, so that a
-// second holder goes on with the term of a first one that still lives. The first
-// notices when it keeps its next page, or when it discards the journal to give
-// the worker id back; and then its term ends, and nothing is lowered.
+// TestTwoHoldersOfOneJournalShareNoID has a lock that keeps nobody out, so that a second holder goes on
+// with the term of a first one that still lives. The first notices when it keeps its next page, or when
+// it discards the journal to give the worker id back; and then its term ends, and nothing is lowered.
 func TestTwoHoldersOfOneJournalShareNoID(t *testing.T) {
 	away := faultstore.Always(faultstore.Fault{Before: true})
 	for _, test := range []struct {
 		name string
-		// then is what happens when the second has resumed; it returns who else issues.
+		// then runs when the second has resumed; it returns who else issues.
 		then func(t *testing.T, first *fence.Holder, link *faultstore.Store) *fence.Holder
 	}{
 		{"the first goes on without the store", func(_ *testing.T, first *fence.Holder, link *faultstore.Store) *fence.Holder {

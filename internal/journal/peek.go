@@ -32,8 +32,8 @@ func Peek(dir string) (pages [][]byte, err error) {
 			last = e
 		}
 	}
-	if last.Page == "" { // the first entry has none
+	if last.Page == "" { // the first entry is without
 		return pages, err
 	}
-	return append(pages, []byte(last.Page)), nil // what is torn may be a write that goes on
+	return append(pages, []byte(last.Page)), nil // a torn entry may be a write that goes on
 }

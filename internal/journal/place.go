@@ -10,7 +10,7 @@ import (
 type Place struct {
 	// Boot is a random number of this run of its operating system.
 	Boot string `json:"boot"`
-	// Machine is a number of the machine; empty where it has none.
+	// Machine is a number of the machine; empty where it is unknown.
 	Machine string `json:"machine"`
 }
 

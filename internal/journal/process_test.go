@@ -82,8 +82,8 @@ func issue(dir string, away bool) error {
 	}
 }
 
-// run runs a process until it has issued some ids, and kills it. What was half
-// written when it was killed is left out.
+// run runs a process until it has issued some ids, and kills it. A page half written when it was killed
+// is left out.
 func run(t *testing.T, dir string, storeAway bool, most int) (first string, ids []int64) {
 	t.Helper()
 	c := exec.Command(os.Args[0])

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What Keep returned from is durable: only a page that was being kept when the
+// After Keep has returned its page is durable: only a page that was being kept when the
 // power failed may take it along.
 func TestKeptPageOutlivesALossOfPower(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
@@ -59,10 +59,10 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 		pages []string // kept before it lost the lock
 		do    func(*Journal) error
 	}{
-		"keeps its first page":           {nil, func(j *Journal) error { return j.Keep([]byte("page")) }},
-		"keeps a later page":             {fourPages, func(j *Journal) error { return j.Keep([]byte("page")) }},
-		"discards nothing":               {nil, (*Journal).Discard},
-		"discards what it thinks is its": {fourPages, (*Journal).Discard},
+		"keeps its first page":                        {nil, func(j *Journal) error { return j.Keep([]byte("page")) }},
+		"keeps a later page":                          {fourPages, func(j *Journal) error { return j.Keep([]byte("page")) }},
+		"discards nothing":                            {nil, (*Journal).Discard},
+		"discards the page that it thinks is its own": {fourPages, (*Journal).Discard},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine()

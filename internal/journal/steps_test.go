@@ -10,7 +10,7 @@ import (
 // steps, and counts them. run calls first for each step that either could take: it
 // says whether it is the first one's.
 func schedules(run func(first func() bool)) (count int) {
-	var choices []bool // what was chosen, as far as it is fixed
+	var choices []bool // the choices, as far as they are fixed
 	for {
 		at := 0
 		run(func() bool {
@@ -31,7 +31,7 @@ func schedules(run func(first func() bool)) (count int) {
 	}
 }
 
-// steps returns a function that does one step of what a process does. It returns
+// steps returns a function that does one step of a process. It returns
 // false once that has ended.
 func steps(p *process, do func()) (next func() (struct{}, bool), stop func()) {
 	return iter.Pull(func(yield func(struct{}) bool) {
@@ -47,14 +47,14 @@ func steps(p *process, do func()) (next func() (struct{}, bool), stop func()) {
 func TestTwoOwnersAtEveryStepNeverBothSucceed(t *testing.T) {
 	for name, test := range map[string]struct {
 		does  func(first *Journal) error
-		found string // what may be taken though the first was not stopped
+		found string // the pages that may be taken though the first was not stopped
 	}{
 		"discard":    {(*Journal).Discard, ""},
 		"keep":       {func(j *Journal) error { return j.Keep([]byte("the next page")) }, "the next page"},
 		"take again": {func(j *Journal) error { j.taken = false; return mustTake(j) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for n := range 3 { // none, and either file as the newer
+			for n := range 3 { // empty, and either file as the newer
 				both, won, lost := 0, 0, 0
 				count := schedules(func(first func() bool) {
 					m := newMachine()
@@ -106,7 +106,7 @@ func TestTwoOwnersAtEveryStepNeverBothSucceed(t *testing.T) {
 
 var errNothing = errors.New("there is no page")
 
-// mustTake takes a page. To find none is an error.
+// mustTake takes a page. An empty journal is an error.
 func mustTake(j *Journal) error {
 	page, err := j.Take()
 	if err == nil && page == nil {

@@ -11,7 +11,7 @@ import (
 // Year is the mean Gregorian year, 365.2425 days, in which lives are counted.
 const Year = 31_556_952 * time.Second
 
-// Capacity is what the widths of a layout amount to.
+// Capacity is the reach of a layout's widths.
 type Capacity struct {
 	Bits       int       `json:"bits"`             // of all fields together
 	Years      float64   `json:"years"`            // from the epoch to the horizon
@@ -48,7 +48,7 @@ func CapacityOf(l snowfence.Layout) Capacity {
 	return c
 }
 
-// layoutOf composes a layout in the customary order, without a worker of no bits.
+// layoutOf composes a layout in the customary order, and leaves a worker of zero bits out.
 func layoutOf(unit time.Duration, epoch time.Time, timeBits, workerBits, sequenceBits int) snowfence.Layout {
 	fields := []snowfence.Field{{Kind: snowfence.Time, Bits: timeBits}}
 	if workerBits > 0 {

@@ -14,8 +14,8 @@ import (
 type Claim struct {
 	Requirement string  `json:"requirement"` // the field of [Requirements] as in JSON
 	Asked       float64 `json:"asked"`       // what was claimed
-	Real        float64 `json:"real"`        // what the layout provides
-	Holds       bool    `json:"holds"`       // the layout provides what was claimed, or more
+	Real        float64 `json:"real"`        // the layout's value
+	Holds       bool    `json:"holds"`       // the layout provides the claim, or more
 	Answer      string  `json:"answer"`      // the real number, for people
 }
 
@@ -30,8 +30,8 @@ type Assessment struct {
 	Problem string `json:"problem,omitempty"`
 	// Claims are answered in the order of the fields of [Requirements].
 	Claims []Claim `json:"claims"`
-	// Offer is filled when the layout cannot be used or a claim is false: what provides
-	// what was claimed, or else this layout's workers for [CustomaryYears].
+	// Offer is filled when the layout cannot be used or a claim is false: a layout for the claim, or
+	// else this layout's workers for [CustomaryYears].
 	Offer *Offer `json:"offer,omitempty"`
 }
 

@@ -9,14 +9,14 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// maxDraftBits is far beyond what exists, and keeps sums and powers of two small.
+// maxDraftBits is far beyond any layout, and keeps sums and powers of two small.
 const maxDraftBits = 999
 
 // fieldWidth finds a field of a layout's text: a word and its bits. A count
 // before a unit of time ("10 ms 39") follows no word, so it is not found.
 var fieldWidth = regexp.MustCompile(`(\p{L}\s*)([0-9]+)`)
 
-// ParseDraft reads what [snowfence.ParseLayout] reads, with fields of any width up to
+// ParseDraft reads the texts of [snowfence.ParseLayout], with fields of any width up to
 // 999 bits, because claims are made for layouts that cannot exist: "ms 37 + server 20 +
 // sequence 16". The result is not validated. A wider field is an error that names it.
 func ParseDraft(s string) (snowfence.Layout, error) {

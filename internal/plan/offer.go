@@ -36,13 +36,13 @@ type Offer struct {
 	// Problem says by how many bits the requirements miss, if there are no options.
 	Problem string `json:"problem,omitempty"`
 
-	// Need is what the options meet, with the defaults of [For].
+	// Need is the requirements met by the options, with the defaults of [For].
 	Need Requirements `json:"-"`
 	// Misfits are the units that have no option, each with its narrowest layout.
 	Misfits []Misfit `json:"-"`
 }
 
-// Misfit is a layout that does not do what is asked.
+// Misfit is a layout that misses a requirement.
 type Misfit struct {
 	Name   string // a unit of time, or a preset
 	Layout snowfence.Layout

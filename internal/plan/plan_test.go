@@ -39,7 +39,7 @@ func TestCapacityIsThatOfTheWidths(t *testing.T) {
 		{"default", 63, "69.7", 1024, 4096, "4,096,000"},
 		// 37 bits of milliseconds last 4.36 years, and the whole is 73 bits.
 		{"ms 37 + server 20 + sequence 16", 73, "4.36", 1 << 20, 1 << 16, "65.5M"},
-		// What fits for 2^20 servers.
+		// The layout for 2^20 servers.
 		{"ms 41 · worker 20 · seq 2", 63, "69.7", 1 << 20, 4, "4,000"},
 		{"10 ms 38 · worker 20 · seq 5", 63, "87.1", 1 << 20, 32, "3,200"},
 		{"s 31 · worker 20 · seq 12", 63, "68.1", 1 << 20, 4096, "4,096"},
@@ -273,7 +273,7 @@ func random(r *rand.Rand) Requirements {
 	}
 }
 
-// lacks reports what of the requirements a layout lacks.
+// lacks reports the requirements that a layout misses.
 func lacks(l snowfence.Layout, r Requirements) string {
 	years := float64(l.HorizonTick()) * l.Unit.Seconds() / Year.Seconds()
 	share := r.Rate / r.Workers

@@ -15,7 +15,7 @@ type suffix struct {
 	factor float64
 }
 
-// suffixes are those of rates, the largest first, and those of memory sizes.
+// suffixes are for rates, the largest first, and for memory sizes.
 func suffixes() []suffix {
 	return []suffix{
 		{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"K", 1e3},

@@ -11,7 +11,7 @@ import (
 // alone enough to make the requirements fit.
 type Relaxation struct {
 	Requirement string  `json:"requirement"` // the field as in JSON, such as "worker_rate"
-	From        float64 `json:"from"`        // what was asked
+	From        float64 `json:"from"`        // the requirement
 	To          float64 `json:"to"`          // what fits
 	Text        string  `json:"text"`        // for people
 }
@@ -20,8 +20,8 @@ type Relaxation struct {
 const leastYears = 1
 
 // relax finds, for each requirement, the largest value that fits while all others stay,
-// the one that costs least to lower first. It leaves out those of which no value fits,
-// or only a life of less than a year.
+// the one that costs least to lower first. It leaves out a requirement whose values all miss, or leave
+// a life of less than a year.
 func (r Requirements) relax() []Relaxation {
 	lowered := r
 	numbers := lowered.numbers()

@@ -13,7 +13,7 @@ const (
 	MaxBits = 63
 )
 
-// CustomaryYears is the life where none is asked for: what 41 bits of ms provide.
+// CustomaryYears is the life where none is asked for: the life of 41 bits of ms.
 const CustomaryYears = 69
 
 // most is the greatest number that can be asked for.
@@ -39,7 +39,7 @@ type Requirements struct {
 // number is a requirement that a layout may exceed: each but the width.
 type number struct {
 	name  string // as in JSON
-	noun  string // of what, for people
+	noun  string // its noun, for people
 	value *float64
 	most  float64
 	shown func(float64) string

@@ -51,8 +51,8 @@ func (r *Roster) Operate(ctx context.Context, p Patience, do func(*Desk) error) 
 	return err
 }
 
-// keep notes that the write of a verb is to be confirmed. The verb may have found what it was to
-// write. Then it keeps the earlier write, if the store can lose it: its operator may have been
+// keep notes that the write of a verb is to be confirmed. The verb may have found its change already there.
+// Then it keeps the earlier write, if the store can lose it: its operator may have been
 // interrupted.
 func (d *Desk) keep(before, after Worker, still func(Worker) bool) {
 	written := after.version != before.version
@@ -65,7 +65,7 @@ func (d *Desk) keep(before, after Worker, still func(Worker) bool) {
 // tries is how often a register that others write to is read again, and a write confirmed anew.
 const tries = 8
 
-// confirm makes the writes certain, all of them by one wait. Those that others have written over
+// confirm makes the writes certain, all of them by one wait. Registers that others have written over
 // take another wait.
 func (d *Desk) confirm(ctx context.Context, p Patience) error {
 	for try := 0; len(d.kept) > 0; try++ {

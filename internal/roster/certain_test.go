@@ -16,7 +16,7 @@ import (
 
 const writeLoss = 15 * time.Second
 
-// TestWriteThatIsSaidToBeDoneIsNotLost has a store lose what operators wrote: right after a verb has
+// TestWriteThatIsSaidToBeDoneIsNotLost has a store lose operators' writes: right after a verb has
 // returned, and while it waits. A verb that does not wait does no harm when it is lost: the
 // worker id is then less free than it was said to be.
 func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
@@ -135,7 +135,7 @@ func TestMarkThatOthersWriteOverIsConfirmedAnew(t *testing.T) {
 }
 
 // TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile has a store lose a floor. Then a process whose clock is
-// behind claims the worker id, and stamps ticks below the floor. The register shows no more of that at the end.
+// behind claims the worker id, and stamps ticks below the floor. The register has lost its trace at the end.
 func TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile(t *testing.T) {
 	claim := func(term int64, holder string, below snowfence.Tick) func(*stored.Register) {
 		return func(x *stored.Register) { // until lies beyond the floor
@@ -175,7 +175,7 @@ func TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile(t *testing.T) {
 }
 
 // TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile has a store lose the namespace's record together with
-// the write. Another process founds the namespace again. Its registers are not those of the verb.
+// the write. Another process founds the namespace again. Its registers are not the verb's.
 func TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

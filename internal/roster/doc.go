@@ -6,11 +6,11 @@
 //	w, err := r.Worker(ctx, 7)
 //	err = r.Operate(ctx, roster.Patience{}, func(d *roster.Desk) error { w, err = d.Release(ctx, w); return err })
 //
-// It is for people and the programs that help them. No holder needs it.
+// It is for people and the programs that help them. Holders do not need it.
 //
-// # What it promises
+// # Promises
 //
-// What is written here keeps the theorem of docs/proof.md, whatever runs meanwhile.
+// Its writes keep the theorem of docs/proof.md, whatever runs meanwhile.
 // Each write is one swap under the exact version of the register that was read and
 // shown; if the register changed since, nothing happens and a [*ConflictError] shows
 // what it is now. On a lossy store it is confirmed by a second swap: see [Roster.Operate].
@@ -20,7 +20,7 @@
 // the until that stands in the register, and the next claim begins there.
 //
 // A list leaves nothing out. It also yields a register that can't be decoded, a register
-// that the store can't read, and a key that is no worker id's.
+// that the store can't read, and a key of another kind.
 //
 // # Clocks
 //

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// Keeps a worker id from being claimed, and counts what is left.
+// Keeps a worker id from being claimed, and counts the rest.
 func Example() {
 	ctx := context.Background()
 	config := roster.Config{Store: memstore.New().Client(), Namespace: "orders"}

@@ -70,7 +70,7 @@ func (l *listing) leaf(ctx context.Context, key string, listed error) bool {
 	case err == nil && !l.show(l.r.decode(entry)):
 		return false
 	}
-	// What is damaged has a longer key.
+	// A damaged register has a longer key.
 	w := l.r.damaged(key, listed)
 	w.Number = Stray
 	return l.hurt(w)
@@ -85,8 +85,8 @@ func (l *listing) hurt(w Worker) bool {
 // errStopped says that the loop over the list has ended.
 var errStopped = errors.New("stopped")
 
-// list yields what is stored under a prefix, as far as the store can read it. The
-// wait for each register is bounded, but not what is done with it.
+// list yields the registers under a prefix, as far as the store can read them. The wait for each
+// register is bounded, but not the work on it.
 func (l *listing) list(ctx context.Context, prefix string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -133,20 +133,19 @@ func (l *listing) show(w Worker) bool {
 // Census counts worker ids by state.
 type Census struct {
 	Capacity  int64           // how many there are
-	Counts    map[State]int64 // in each state; those that were never claimed are free
+	Counts    map[State]int64 // in each state; unclaimed ones are free
 	Lent      int64           // the held ones that borrowers have
 	Silent    int64           // the held ones of which [Worker.Silent] is true
 	Registers int64           // all registers
-	// Outside counts registers of no worker id of this store: strays, and those of
-	// datacenters outside the record. They are in no other count but Registers.
+	// Outside counts registers of no worker id of this store: strays, and worker ids of datacenters
+	// outside the record. Only Registers counts them too.
 	Outside int64
 	// Youngest and Oldest are the held worker ids, silent ones left out, whose
 	// [Worker.Age] is the least and the greatest: their clocks are apart by the
-	// difference at most, give or take a third of a window. Both are nil if
-	// there is none.
+	// difference at most, give or take a third of a window. Both may be nil.
 	Youngest, Oldest *Worker
-	// Latest is the one with the greatest Until, of any state: what waits for all ids that can have been issued
-	// waits for it. It is nil without a register.
+	// Latest is the one with the greatest Until, of any state: a wait for all ids that can have been
+	// issued waits for it. It is nil without a register.
 	Latest *Worker
 }
 

@@ -186,8 +186,8 @@ func (d deaf) List(ctx context.Context, _ string) iter.Seq2[store.Entry, error] 
 	}
 }
 
-// TestKnownRegisterIsTakenUnlessItWasWrittenSince marks the known ones, so that they can be told from those that are decoded. All are
-// judged by the present time.
+// TestKnownRegisterIsTakenUnlessItWasWrittenSince marks the known ones, so that they differ from
+// decoded ones. All are judged by the present time.
 func TestKnownRegisterIsTakenUnlessItWasWrittenSince(t *testing.T) {
 	w := newWorld(t)
 	r := w.roster()

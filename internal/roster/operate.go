@@ -30,7 +30,7 @@ const (
 // read, and the store's own error if the outcome is unknown. [ErrNotHeld] is returned if it
 // has no holder.
 //
-// A store that loses a release does no harm: the worker id is held for longer. So it is not confirmed.
+// A lost release is harmless: the worker id is held for longer. So it is not confirmed.
 func (d *Desk) Release(ctx context.Context, w Worker) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err
@@ -48,8 +48,8 @@ func (d *Desk) Release(ctx context.Context, w Worker) (Worker, error) {
 // register gets one, with a term in which nothing can have been stamped. If the mark is as
 // wanted already, nothing is written.
 //
-// A mark that is set is confirmed. If the store loses that a mark was cleared, the worker id stays
-// out of use for longer, which does no harm.
+// A mark that is set is confirmed. If the store loses that a mark was cleared, the worker id only stays
+// out of use for longer.
 func (d *Desk) Quarantine(ctx context.Context, w Worker, mark bool) (Worker, error) {
 	if err := w.usable(); err != nil {
 		return Worker{}, err

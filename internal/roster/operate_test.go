@@ -386,7 +386,7 @@ func TestCreateMakesANamespaceOnceAndHoldsToIt(t *testing.T) {
 	if _, err := roster.Create(t.Context(), w.config(), testLayout(), []int64{3}); !errors.As(err, &config) {
 		t.Errorf("other datacenters: %v", err)
 	}
-	// What it makes a holder takes for its own.
+	// A holder takes its mark for its own.
 	number := int64(5)
 	h, err := fence.Open(t.Context(), fence.Config{Store: w.store, Layout: testLayout(), Worker: &number, Clock: still{snowfence.SystemClock(), &w.now}})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"snowfence.example/snowfence/store/faultstore"
 )
 
-// echoing is a store on the way to which something sends each swap twice, and
-// answers what the second one came to.
+// echoing is a store behind a proxy that sends each swap twice, and answers with the second one's
+// outcome.
 type echoing struct{ store.Store }
 
 func (e echoing) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {

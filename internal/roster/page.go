@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// CheckIssued finds stores that are older than what was given out.
+// CheckIssued finds stores that are older than the issued ids.
 const CheckIssued Check = "issued"
 
 // Begun returns the first tick that an id of the namespace can have, by a clock that was not off when the

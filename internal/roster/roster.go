@@ -59,8 +59,8 @@ func (c Config) prepare() (Config, error) {
 	return c, nil
 }
 
-// Roster is one namespace of one store. It is safe for concurrent use. It keeps the
-// namespace's record as [Open] read it, and no registers.
+// Roster is one namespace of one store. It is safe for concurrent use. It keeps the namespace's record
+// as [Open] read it, without registers.
 type Roster struct {
 	config Config
 	record stored.Namespace
@@ -104,14 +104,14 @@ func Open(ctx context.Context, config Config) (*Roster, error) {
 
 // Create makes a namespace with a new incarnation and opens it, or opens an existing one. A
 // *[stored.LayoutMismatchError] is returned if that has another layout. A
-// *[stored.ConfigError] is returned if it has other datacenters; no datacenters fit every
-// namespace. A *[snowfence.LayoutError] is returned for an invalid layout.
+// *[stored.ConfigError] is returned if it has other datacenters; an empty list fits every namespace. A
+// *[snowfence.LayoutError] is returned for an invalid layout.
 func Create(ctx context.Context, config Config, layout snowfence.Layout, datacenters []int64) (*Roster, error) {
 	config, err := config.prepare()
 	if err != nil {
 		return nil, err
 	}
-	// The lease knows what a namespace may be.
+	// The lease knows the rules of a namespace.
 	state, err := lease.New(lease.Config{Namespace: config.Namespace, Layout: layout, Datacenters: datacenters})
 	if err != nil {
 		return nil, err
@@ -202,8 +202,8 @@ func (r *Roster) unchanged(ctx context.Context) error {
 	return again.record.Succeeds(r.record)
 }
 
-// Dry returns a roster of the same namespace that writes nothing. Its verbs return what
-// they would have written.
+// Dry returns a roster of the same namespace that writes nothing. Its verbs return their writes,
+// unsent.
 func (r *Roster) Dry() *Roster {
 	d := *r
 	d.dry = true
@@ -238,8 +238,8 @@ func (r *Roster) Reference() (byStore bool, hostAhead time.Duration) {
 	return r.engineClock, -r.ahead
 }
 
-// Capacity returns how many worker ids this store may give away: all of the layout's, or
-// those of the datacenters in the record.
+// Capacity returns how many worker ids this store may give away: all of the layout's, or the ones of
+// the datacenters in the record.
 func (r *Roster) Capacity() int64 {
 	if len(r.record.Datacenters) == 0 {
 		return r.layout.Workers()

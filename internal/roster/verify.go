@@ -48,21 +48,20 @@ const (
 type Finding struct {
 	Severity Severity
 	Check    Check
-	Workers  []int64 // its worker numbers; [Stray] for a key of none
+	Workers  []int64 // its worker numbers; [Stray] for a foreign key
 	Key      string  // the register's, of the first of several
-	Text     string  // what is wrong, and the possible reason
+	Text     string  // the fault, and the possible reason
 }
 
-// Verdict counts what [Roster.Verify] read and found.
+// Verdict counts the registers that [Roster.Verify] read, and their faults.
 type Verdict struct {
 	Registers, Faults, Warnings, Notes int64
 }
 
-// Verify reads every register and yields its faults, in any order, and at the end those that
-// only all registers together show. It keeps some hundred bytes a held register. Registers
-// may change while it reads, which fools a check in one case only: a process gives one worker
-// id up and claims another. Verify counts into verdict, which may be nil. An error ends the
-// sequence.
+// Verify reads every register and yields its faults, in any order, and at the end the faults that only
+// all registers together show. It keeps some hundred bytes a held register. Registers may change while
+// it reads, which fools a check in one case only: a process gives one worker id up and claims another.
+// Verify counts into verdict, which may be nil. An error ends the sequence.
 func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding, error] {
 	if verdict == nil {
 		verdict = new(Verdict)
@@ -154,8 +153,7 @@ type resident struct {
 	started time.Time
 }
 
-// meet takes a register note of, and returns what it has in common with an
-// earlier one.
+// meet notes a register, and returns its common part with an earlier one.
 func (t *twins) meet(w Worker) []Finding {
 	register := w.Register
 	if register.Term == 0 {
