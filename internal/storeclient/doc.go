@@ -1,4 +1,4 @@
-// Package storeclient is what the clients of all engines are made of:
+// Package storeclient is the common part of all engines' clients:
 //
 //   - a [Life], which Close ends, and calls that end with it: [Life.Usable],
 //     [Life.Bound], [Call]
@@ -6,5 +6,5 @@
 //   - [Turns] among endpoints, and [AskAll] of them
 //   - [Token], the random part of a version, and [List]
 //
-// An engine adds what is its own: how a swap is made, and what a server must be.
+// An engine adds its own part: the swap, and the demands on a server.
 package storeclient

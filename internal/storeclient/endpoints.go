@@ -26,7 +26,7 @@ type Turns struct {
 	n atomic.Uint64 // divided by the number of endpoints, the rest is whose turn it is
 }
 
-// Outcome is what became of a try.
+// Outcome is the result of a try.
 type Outcome int
 
 // The outcomes.
@@ -38,7 +38,7 @@ const (
 
 // InTurn tries the endpoints in turn, each at most once, until one answers or
 // something may have been sent. outcome says so of the error of a try. An endpoint
-// that does not answer loses its turn. The error holds those of all tries.
+// that does not answer loses its turn. The error joins the errors of all tries.
 func InTurn[E, T any](t *Turns, endpoints []E, try func(E) (T, error), outcome func(error) Outcome) (T, error) {
 	var errs []error
 	for range endpoints {

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Answers follows what a server sends on one connection, as far as its client library rests
+// Answers follows a server's answers on one connection, as far as its client library rests
 // on it without a look: lengths and counts.
 type Answers interface {
-	// Take looks at the bytes that came next. An error says what is wrong with the answer.
+	// Take looks at the bytes that came next. An error describes the fault of the answer.
 	Take(b []byte) error
 
 	// Asked looks at bytes before they are sent.
@@ -37,7 +37,7 @@ type Guard struct {
 	server string
 	end    func() error // ends the connection
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	answers Answers
 	wrong   *AnswerError // the first one
 }
@@ -60,12 +60,12 @@ func (g *Guard) Wrong() error {
 	return g.wrong
 }
 
-// Reader returns what reads the answers from r.
+// Reader returns a reader of the answers from r.
 func (g *Guard) Reader(r io.Reader) io.Reader {
 	return guarded(func(b []byte) (int, error) { return g.read(r, b) })
 }
 
-// Writer returns what writes the requests to w.
+// Writer returns a writer of the requests to w.
 func (g *Guard) Writer(w io.Writer) io.Writer {
 	return asking(func(b []byte) (int, error) { return g.write(w, b) })
 }

@@ -63,7 +63,7 @@ func (l *Life) Bound(ctx context.Context) (context.Context, context.CancelFunc) 
 	return ctx, func() { stop(); cancel() }
 }
 
-// Call returns what f returns. When ctx or the life ends first, it returns that
+// Call returns f's results. When ctx or the life ends first, it returns that
 // error at once. Then f goes on, and its answer is dropped. An error that f returns
 // after such an end is replaced by the end's: the end is its cause.
 func Call[T any](ctx context.Context, l *Life, f func() (T, error)) (T, error) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Lines follows a protocol of lines, some of which say how many bytes come behind them.
+// Lines follows a protocol of lines, where a line may announce bytes behind it.
 type Lines struct {
 	Most int // bytes of a line
 
@@ -14,7 +14,7 @@ type Lines struct {
 }
 
 // Take looks at the bytes that came next. It calls take with each line, without its LF; that returns how many bytes
-// are behind the line. It calls behind with what comes of these: left is how many follow it.
+// are behind the line. It calls behind with each such line: left is how many follow it.
 func (l *Lines) Take(b []byte, take func(line []byte) (int, error), behind func(part []byte, left int) error) (err error) {
 	for len(b) > 0 {
 		if l.rest > 0 {

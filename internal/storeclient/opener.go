@@ -11,13 +11,13 @@ import (
 
 // An Opener opens something that calls share, such as a connection, when one of
 // them needs it. There is one attempt at a time. It may outlive the call that began
-// it, so that short calls open what is slow, too. An Opener is safe for concurrent
+// it, so that short calls suffice for a slow opening. An Opener is safe for concurrent
 // use.
 type Opener[T any] struct {
 	Life  *Life
 	Limit time.Duration // bounds an attempt
 	Open  func(context.Context) (T, error)
-	Works func(T) bool // reports whether what was opened is still of use
+	Works func(T) bool // reports whether the opened value is still of use
 
 	mu   sync.Mutex
 	last *attempt[T] // nil before the first
@@ -31,7 +31,7 @@ type attempt[T any] struct {
 	before error // of the attempt before
 }
 
-// Get returns what is open. It begins an attempt if nothing is, and waits for the
+// Get returns the open value. It begins an attempt if nothing is, and waits for the
 // attempt, ctx or the end of the life.
 func (o *Opener[T]) Get(ctx context.Context) (T, error) {
 	var none T
@@ -52,7 +52,7 @@ func (o *Opener[T]) Get(ctx context.Context) (T, error) {
 	return none, fmt.Errorf("%w: being opened", ctx.Err())
 }
 
-// Value returns what the last attempt opened, and whether it has. It does not wait.
+// Value returns the value of the last attempt, and whether it was opened. It does not wait.
 func (o *Opener[T]) Value() (value T, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"unicode"
 )
 
-// CheckEndpoints returns an error unless there is an endpoint and each is
-// host:port, as those of a URL are. It is for configs that are not made of a
-// URL.
+// CheckEndpoints returns an error unless there is an endpoint and each is host:port, as in a URL. It is
+// for configs that are not made of a URL.
 func CheckEndpoints(endpoints []string) error {
 	if len(endpoints) == 0 {
 		return errors.New("endpoints: must be at least one")

@@ -111,7 +111,7 @@ func Password(given Secret, file string) (Secret, error) {
 	return Secret(line), nil
 }
 
-// ReadFile reads what a file holds, up to 1 MiB. It must be a regular one: others
+// ReadFile reads a file's content, up to 1 MiB. It must be a regular one: others
 // may never end.
 func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)

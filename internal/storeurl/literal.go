@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// reference begins what a shell would put a variable or a command's output in place of.
+// reference is the beginning of a shell's variable or command substitution.
 var reference = regexp.MustCompile(`\$[A-Za-z_{(]`)
 
 // CheckReferences returns an error for a text with $NAME, ${NAME} or $(COMMAND) in it. Taken as they are, they
@@ -23,7 +23,7 @@ func CheckReferences(text string) error {
 	return nil
 }
 
-// nameOf shows what begins a reference, and of its name nothing: a password may have a $ by chance.
+// nameOf shows the beginning of a reference, without its name: a password may have a $ by chance.
 func nameOf(rest string) string {
 	if rest[0] == '{' || rest[0] == '(' {
 		return rest[:1]

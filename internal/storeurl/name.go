@@ -6,8 +6,8 @@ import (
 )
 
 // Name is the name of a store on servers: engine://host:port,host:port/path?key=value. The endpoints
-// are in order, so it does not matter how they were listed. The pairs are keys and values of which an
-// empty value is left out. None may be a secret.
+// are in order, so it does not matter how they were listed. The pairs are keys and values; an empty
+// value is left out. None may be a secret.
 func Name(engine string, endpoints []string, path string, pairs ...string) string {
 	servers := make([]string, len(endpoints))
 	for i, endpoint := range endpoints {

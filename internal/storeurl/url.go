@@ -20,8 +20,7 @@ type URL struct {
 	// Scheme is in lower case.
 	Scheme string
 
-	// Path is what stands between the first slash after the hosts and the query,
-	// unescaped.
+	// Path is the text between the first slash after the hosts and the query, unescaped.
 	Path string
 
 	user     string // in front of the hosts, unescaped; see Login
@@ -62,7 +61,7 @@ func Open[C, S any](ctx context.Context, url string, parse func(string) (C, erro
 	return open(ctx, c)
 }
 
-// Parse takes a URL apart whose scheme must be one of those given. The error
+// Parse takes a URL apart whose scheme must be a given one. The error
 // names the part that is wrong.
 func Parse(raw string, schemes ...string) (*URL, error) {
 	scheme, rest, ok := strings.Cut(raw, "://")
@@ -211,7 +210,7 @@ func (u *URL) Login() (user string, password Secret, file string) {
 	return cmp.Or(user, u.user), u.password, file
 }
 
-// TLS returns what the keys tls, ca, cert and key ask for: nil when the scheme
+// TLS returns the settings of the keys tls, ca, cert and key: nil when the scheme
 // does not say that the connection is secured (implied) and tls is not true.
 func (u *URL) TLS(implied bool) *TLS {
 	wanted := u.Flag("tls")
@@ -232,7 +231,7 @@ func (u *URL) TLS(implied bool) *TLS {
 // not known: no method asked for it.
 func (u *URL) Done() error {
 	keys := slices.Sorted(maps.Keys(u.query))
-	for _, key := range keys { // first, as what else is wrong may come from it
+	for _, key := range keys { // first, as other faults may come from it
 		if hint := instead(key); hint != "" && !u.known[key] {
 			return fmt.Errorf("%.32q: is not a key of %s://: %s", key, u.Scheme, hint)
 		}

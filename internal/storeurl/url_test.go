@@ -125,7 +125,7 @@ func TestKeyOfAnotherProgramIsAnsweredWithOurs(t *testing.T) {
 		"sslmode": "write tls=true, and ca=FILE", "sslrootcert": "write tls=true&ca=FILE", "sslkey": "cert=FILE&key=FILE", "ssl-mode": "write tls=true",
 		"durable": "durable already",
 	} {
-		for _, rest := range []string{"", "&ca=ca.pem"} { // which needs what sslmode was meant for
+		for _, rest := range []string{"", "&ca=ca.pem"} { // which needs the purpose of sslmode
 			u := parse(t, "a://h?"+key+"=x"+rest)
 			u.TLS(false)
 			if err := u.Done(); err == nil || !strings.Contains(err.Error(), want) {

@@ -105,7 +105,7 @@ func TestEtcdsOwnProxyCachesNoRead(t *testing.T) {
 }
 
 // TestSwapThatNoMajorityHasIsNotShown leaves the leader alone with a swap that it
-// has proposed, and reads what the leader itself shows then.
+// has proposed, and reads from the leader itself then.
 func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	t.Parallel()
 	servers, leader, _ := cluster(t)

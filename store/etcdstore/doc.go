@@ -1,6 +1,6 @@
-// Package etcdstore keeps registers in etcd, version 3.4.22 or later. It promises
-// what package store asks for: an acknowledged swap was agreed upon by a
-// majority of the members, and no failure of a minority takes it away.
+// Package etcdstore keeps registers in etcd, version 3.4.22 or later. It keeps the contract of package
+// store: an acknowledged swap was agreed upon by a majority of the members, and no failure of a
+// minority takes it away.
 //
 //	etcd://a:2379,b:2379,c:2379/prefix
 //	etcds://ids:secret@a:2379/prefix?ca=/etc/pki/ca.pem
@@ -8,14 +8,14 @@
 // docs/engines.md is for operators: the settings of a cluster and their effects, the
 // rights of the user, sizes, and backups.
 //
-// # What the cluster needs
+// # The cluster
 //
 //   - A majority of the members that keeps its disks. An etcd member syncs its log
 //     before it votes, unless it was started with --unsafe-no-fsync, which can't
-//     be seen from outside: then say loss=, the age of what a loss of power to a
-//     majority can take away.
-//   - Members of 3.4.22 or later, of 3.5 it is 3.5.6 or later: those before can lose
-//     what they acknowledged when a member is killed. Open refuses them, where it may
+//     be seen from outside: then say loss=, the age of the writes that a loss of power
+//     to a majority can take away.
+//   - Members of 3.4.22 or later, of 3.5 it is 3.5.6 or later: earlier ones can lose
+//     acknowledged writes when a member is killed. Open refuses them, where it may
 //     read the version and no loss is declared. A member that does not answer within
 //     0.2 s of the first that does is not judged.
 //   - Endpoints of one cluster. Open refuses two, and every answer is checked against
@@ -38,9 +38,9 @@
 // # Reads and outcomes
 //
 // Get and List are confirmed by a majority, so they are not stale, but for races that
-// etcd has mended up to 2026. A stale read passes, and no decision rests on one. A member
-// shows what it has applied, and it applies what a majority has synced to its logs: no
-// loss of power, not even of all members, takes back what was read.
+// etcd has mended up to 2026. A stale read passes, and no decision rests on one. A member shows applied
+// writes, and it applies writes that a majority has synced to its logs: no loss of power, not even of
+// all members, takes a read value back.
 //
 // Without a majority calls fail, and nothing is acknowledged: at once on a member
 // that knows of no leader, else when the call's context ends. The next call goes
@@ -54,6 +54,6 @@
 // # The URL
 //
 // The scheme etcds, or tls=true, means TLS. The path is the prefix; without one it is
-// "snowfence". The keys are those of every engine with servers: ca, cert and key, user,
+// "snowfence". The keys are the common keys of engines with servers: ca, cert and key, user,
 // password-file (read by Open), loss.
 package etcdstore

@@ -11,7 +11,7 @@ import (
 )
 
 // judge asks every endpoint for its status, all at once, and returns an error if
-// one is not to be relied on. What can't be read is the operator's to ensure: a
+// one is not to be relied on. Unreadable settings are the operator's to ensure: a
 // member may be away, and a user may have no right to it.
 func (s *Store) judge(ctx context.Context) error {
 	answers := make([]*clientv3.StatusResponse, len(s.config.Endpoints))
@@ -49,8 +49,8 @@ func (s *Store) judgeMember(status *clientv3.StatusResponse) error {
 }
 
 // same returns an error unless it is this store's cluster that answered. Two
-// clusters are two spaces: behind one name, or as a copy in the other's place,
-// each would hand out what the other does.
+// clusters are two spaces: behind one name, or as a copy in the other's place, each would hand out the
+// other's ids.
 func (s *Store) same(cluster uint64) error {
 	if cluster != s.cluster {
 		return fmt.Errorf("cluster %x answers, the store was opened on cluster %x: all endpoints must be of one cluster", cluster, s.cluster)
@@ -58,11 +58,11 @@ func (s *Store) same(cluster uint64) error {
 	return nil
 }
 
-// sound returns an error if a member of that version is known to lose what the
-// cluster acknowledged, in failures that etcd is made for:
+// sound returns an error if a member of that version is known to lose acknowledged writes, in failures
+// that etcd is made for:
 //
 //   - before 3.4.21, and 3.5.0 to 3.5.4: a lone member can acknowledge, and show,
-//     what it has not written to its log yet (etcd-io/etcd, issue 14370);
+//     a write that is not in its log yet (etcd-io/etcd, issue 14370);
 //   - 3.5.0 to 3.5.2: a member that is killed can come back with another state
 //     than the others have (issue 13766);
 //   - 3.5.0 to 3.5.5: so can one that is killed while it is defragmented (pull

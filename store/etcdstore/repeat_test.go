@@ -21,9 +21,8 @@ import (
 )
 
 // A relay or a server may end a transaction with a status of its own after it
-// was carried out: Canceled is what a stream's reset means, DeadlineExceeded
-// what a proposal that was not answered in time does. etcd's own proxy is a client
-// of the same library.
+// was carried out: Canceled means a stream's reset, DeadlineExceeded a proposal that was not answered
+// in time. etcd's own proxy is a client of the same library.
 func TestSwapIsSentOnceWhateverStatusItEndsWith(t *testing.T) {
 	server, direct, _ := opened(t)
 	for way, endpoint := range map[string]func(relay string) string{

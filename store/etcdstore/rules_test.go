@@ -77,7 +77,7 @@ func FuzzParseURL(f *testing.F) {
 	servertest.FuzzURLs(f, etcdstore.ParseURL, "etcd://me:pw@a:1,[::1]/prefix?loss=1s")
 }
 
-// damage is what others can write in the place of a register.
+// damage is the writes of others in the place of a register.
 func damage() map[string]func(*testing.T, *testkit.Server, string, string) {
 	all := map[string]func(*testing.T, *testkit.Server, string, string){}
 	for name, value := range map[string]string{

@@ -45,7 +45,7 @@ func TestTokenThatExpiredIsReplaced(t *testing.T) {
 	requireUser(t, server)
 	s := servertest.Opened(t, etcdstore.Open, etcdstore.Config{Endpoints: []string{server.Addr()}, User: "ids", Password: "ids-hush"})
 	version := servertest.Swap(t, s, "key", "", "")
-	<-time.After(2500 * time.Millisecond) // the server looks for what has expired once a second
+	<-time.After(2500 * time.Millisecond) // the server looks for expired keys once a second
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if _, err := s.Swap(ctx, "key", version, nil); err != nil {

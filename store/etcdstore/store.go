@@ -27,8 +27,8 @@ const (
 	// openLimit bounds Open.
 	openLimit = 10 * time.Second
 
-	// page is how many registers List asks for at a time. With the longest
-	// keys and values they come to about 1.2 MiB, half of what the client accepts.
+	// page is how many registers List asks for at a time. With the longest keys and values they come to
+	// about 1.2 MiB, half of the client's limit.
 	page = 250
 
 	maxAnswer  = 5 << 19  // bytes of one answer; the library's default is 2 GiB
@@ -97,7 +97,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// settings are those of a client that lasts as long as the store.
+// settings are the settings of a client that lasts as long as the store.
 func (s *Store) settings() (clientv3.Config, error) {
 	tls, err := s.config.TLS.Load()
 	return clientv3.Config{
@@ -156,8 +156,8 @@ func (s *Store) connect() (client, anonymous *clientv3.Client, err error) {
 }
 
 // Get implements [store.Store]. It is never stale: a read is confirmed by a
-// majority, so that a member which was cut off from the others does not answer
-// for long with what it last knew.
+// majority, so that a member which was cut off from the others does not answer for long with its last
+// state.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if err := store.ValidateKey(key); err != nil {
 		return store.Entry{}, err
@@ -277,8 +277,8 @@ func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 // GoString is String, so that %#v shows no password either.
 func (s *Store) GoString() string { return s.String() }
 
-// failure is what an error of the library means: the store was closed, the
-// context ended, or what the server or the connection said. The library returns
+// failure is the meaning of a library's error: the store was closed, the
+// context ended, or the server's or the connection's own error. The library returns
 // a context's end in words of its own.
 func (s *Store) failure(ctx context.Context, err error) error {
 	switch {
@@ -290,7 +290,7 @@ func (s *Store) failure(ctx context.Context, err error) error {
 	return err
 }
 
-// ended is the error of a context that has ended, with what else is known.
+// ended is the error of a context that has ended, with the last other error.
 func ended(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, ctx.Err()) {
 		return ctx.Err()
@@ -325,8 +325,8 @@ func once(ctx context.Context, method string, request, reply any, c *grpc.Client
 	return err
 }
 
-// entry reads a stored value. What this package would not have written is
-// damaged, and so is a key that vanishes with its lease.
+// entry reads a stored value. A value in another form than this package writes is damaged, and so is a
+// key that vanishes with its lease.
 func entry(key string, stored []byte, lease int64) (store.Entry, error) {
 	token, value, ok := strings.Cut(string(stored), separator)
 	if !ok || lease != 0 || !storeclient.IsToken(token) || store.ValidateKey(key) != nil || store.ValidateValue([]byte(value)) != nil {

@@ -125,7 +125,7 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 	for _, server := range paused {
 		server.Resume()
 	}
-	// What was sent to the paused ones may still take effect, but no more than
+	// Requests to the paused ones may still take effect, but no more than
 	// one of them, and nothing else.
 	late, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
@@ -147,7 +147,7 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 	t.Error("it does not go on with its majority")
 }
 
-// A store is silent: what goes wrong is in the errors. The test runs itself
+// A store is silent: failures are in the errors. The test runs itself
 // again, to see all that a process writes.
 func TestClientWritesNoLog(t *testing.T) {
 	const variable = "SNOWFENCE_TEST_ETCD_QUIET"

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxLine     = 64 << 10       // of what the server says of itself and of errors, and of a message's beginning
+	maxLine     = 64 << 10       // of the server's INFO and errors, and of a message's beginning
 	maxMessage  = 1<<20 + 64<<10 // a server's max_payload is 1 MiB by default
 	maxUnasked  = 8 << 20        // bytes since the last request: some pages of several lists
 	maxMessages = 64 * page      // messages since the last request

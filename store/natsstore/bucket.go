@@ -16,8 +16,7 @@ import (
 //go:embed bucket.json
 var bucketJSON []byte
 
-// leastMessage is what a server must accept as one message: a value, and what
-// stands around it.
+// leastMessage is the smallest limit of one message that a server may have: a value, and its frame.
 const leastMessage = store.MaxValue + 1024
 
 // A ServerError is returned when the server or the bucket is set up in a way
@@ -26,10 +25,10 @@ type ServerError struct {
 	Bucket  string
 	Setting string // as the stream's configuration has it
 	Value   string // what it is
-	Want    string // what it must be, and why
+	Want    string // its required value, and why
 }
 
-// Error names the setting, its value and what it must be.
+// Error names the setting, its value and the required value.
 func (e *ServerError) Error() string {
 	return fmt.Sprintf("bucket %q: %s is %s: must be %s", e.Bucket, e.Setting, e.Value, e.Want)
 }
@@ -56,7 +55,7 @@ func BucketJSON(c Config) (string, error) {
 // stream is the name of the stream behind the bucket.
 func (c Config) stream() string { return "KV_" + c.Bucket }
 
-// subjects are those of the whole bucket.
+// subjects are all subjects of the bucket.
 func (c Config) subjects() string { return "$KV." + c.Bucket + ".>" }
 
 // subject begins the subjects of all registers.
@@ -74,9 +73,8 @@ func (c Config) newBucket() (jetstream.StreamConfig, error) {
 	return settings, nil
 }
 
-// judge returns a *ServerError if the bucket may drop a register, or change
-// what is written to it. Limits are fine as long as a full bucket refuses what
-// is new.
+// judge returns a *ServerError if the bucket may drop or change a register. Limits are fine as long as
+// a full bucket refuses new messages.
 func (c Config) judge(s jetstream.StreamConfig) error {
 	for _, x := range []struct {
 		setting string
@@ -85,14 +83,14 @@ func (c Config) judge(s jetstream.StreamConfig) error {
 		want    string
 	}{
 		{"storage", s.Storage != jetstream.FileStorage, s.Storage, "file: memory forgets"},
-		{"retention", s.Retention != jetstream.LimitsPolicy, s.Retention, "limits: the others drop what was consumed"},
+		{"retention", s.Retention != jetstream.LimitsPolicy, s.Retention, "limits: the others drop consumed messages"},
 		{"discard", s.Discard != jetstream.DiscardNew, s.Discard, "new: a full bucket drops registers otherwise"},
 		{"discard_new_per_subject", s.DiscardNewPerSubject, true, "false: no register could be swapped"},
 		{"max_msgs_per_subject", s.MaxMsgsPerSubject != 1, s.MaxMsgsPerSubject, "1 (history 1): a register is its last message"},
 		{"max_age", s.MaxAge != 0, s.MaxAge, "0: registers do not expire"},
 		{"subject_delete_marker_ttl", s.SubjectDeleteMarkerTTL != 0, s.SubjectDeleteMarkerTTL, "0: registers do not expire"},
 		{"allow_msg_ttl", s.AllowMsgTTL, true, "false: registers do not expire"},
-		{"persist_mode", s.PersistMode != jetstream.DefaultPersistMode, "async", "default: the other acknowledges what even a crash of the server loses"},
+		{"persist_mode", s.PersistMode != jetstream.DefaultPersistMode, "async", "default: the other acknowledges writes that even a crash of the server loses"},
 		{"mirror", s.Mirror != nil, "set", "none: a mirror can't be written"},
 		{"sources", len(s.Sources) > 0, len(s.Sources), "none: others would write registers"},
 		{"sealed", s.Sealed, true, "false: it can't be written"},

@@ -35,8 +35,7 @@ func clusterOf(t *testing.T) ([]*testkit.Server, Config) {
 
 // TestConformanceOfACluster keeps one bucket on one of three servers, so that
 // most connections are to another, and asks for a second one on all three.
-// Which servers may keep that is a matter of their version, and so is what is
-// proven of it.
+// Support and proof of it depend on the servers' version.
 func TestConformanceOfACluster(t *testing.T) {
 	t.Parallel()
 	servers, c := clusterOf(t)

@@ -40,11 +40,11 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config says which servers to use, and what their operator asserts. It shows no
+// Config names the servers, and holds their operator's assertions. It shows no
 // secret when it is printed.
 type Config struct {
 	// Endpoints are the servers of one cluster, each as host:port. At least one.
-	// Those that are not named here are not used.
+	// Unnamed ones are not used.
 	Endpoints []string
 
 	// Bucket is the key-value bucket: 1 to 64 bytes of [A-Za-z0-9_-]. Empty
@@ -61,7 +61,7 @@ type Config struct {
 	Replicas int
 
 	// Existing refuses to make the bucket: it must be there already, or an error
-	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	// that is [store.ErrNoStore] is returned. Set it to read others' registers.
 	Existing bool
 
 	// User and Password are the credentials. An empty user means none.
@@ -107,7 +107,7 @@ func ParseURL(url string) (Config, error) {
 			Durable: u.Flag("durable"), Loss: u.Duration("loss"), UnsafeIgnoreLoss: u.Flag("unsafe-ignore-loss"),
 		}
 		c.User, c.Password, c.PasswordFile = u.Login()
-		// The defaults stay out: the config holds what was written.
+		// The defaults stay out: the config holds the written values.
 		_, err := c.withDefaults()
 		return c, err
 	})

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// dialer makes a function what the client dials by. The client leaves TLS to it: so the
+// dialer makes a function the client's dialer. The client leaves TLS to it: so the
 // answers can be looked at as they are before encryption.
 type dialer func(network, address string) (net.Conn, error)
 

@@ -1,14 +1,13 @@
-// Package natsstore keeps registers in a key-value bucket of NATS JetStream. It
-// promises what package store asks for, with one exception; see Versions. The store is
-// lossy, because NATS acknowledges a write before it syncs it. Its operator can assert
-// otherwise.
+// Package natsstore keeps registers in a key-value bucket of NATS JetStream. It keeps the contract of
+// package store, with one exception; see Versions. The store is lossy, because NATS acknowledges a
+// write before it syncs it. Its operator can assert otherwise.
 //
 //	s, err := natsstore.OpenURL(ctx, "nats://snowfence@a,b,c/snowfence?password-file=/run/secrets/nats&replicas=3&durable=true")
 //
 // docs/engines.md is for operators: the settings of a server and their effects, the
 // rights of the user, sizes, and backups.
 //
-// # What the server needs
+// # The server
 //
 //   - NATS 2.9 or later, and 2.11 or later on all servers of a bucket on several.
 //     An older server is refused.
@@ -16,7 +15,7 @@
 //     and so on. Another one is refused with a [*ServerError] that names the setting.
 //     Open and every new connection ask, and a store asks again every half minute.
 //   - max_payload of 5120 at least. Less is refused.
-//   - sync_interval, which no client can read. It must match what you declare; see Loss.
+//   - sync_interval, which no client can read. It must match your declaration; see Loss.
 //
 // # Loss
 //
@@ -54,7 +53,7 @@
 // # Storage
 //
 // The bucket is the stream KV_<bucket>. Open makes it if it is missing and was never
-// seen; [BucketJSON] is for those who make it by hand. A register is one message, at
+// seen; [BucketJSON] is for operators who make it by hand. A register is one message, at
 // $KV.<bucket>.<prefix>.<key>.
 //
 // # The URL
@@ -70,7 +69,7 @@
 //	durable=true             asserts that none is lost; excludes loss
 //	unsafe-ignore-loss=true  see Loss
 //
-// The keys user, password-file, tls, ca, cert and key are those of every engine. Files
+// The keys user, password-file, tls, ca, cert and key mean the same in every engine. Files
 // of secrets are read for every connection. The default port is 4222, the default
 // bucket snowfence.
 package natsstore

@@ -26,8 +26,8 @@ const (
 //
 // There is one message to a register, its last. So at its beginning the server
 // counts the registers that match, and as many messages are read: a register
-// that is swapped meanwhile moves to the end, where its new message takes the
-// old one's place, and those that rest all come before it.
+// that is swapped meanwhile moves to the end, where its new message takes the old one's place, and the
+// resting ones all come before it.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		current, err := s.begin(ctx)

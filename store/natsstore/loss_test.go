@@ -29,11 +29,10 @@ type ahead struct {
 
 func (a ahead) Wall() time.Time { return a.Clock.Wall().Add(a.by) }
 
-// TestFolderReplacedByAnEarlierCopy is what a crash of a machine does that had
-// not synced: the server's folder is replaced by a copy from before the last
-// acknowledgement. The holder is cut off at that moment and lives on what it
-// was acknowledged, and a claimant whose clock is ahead takes its worker id as
-// soon as the bound that is left allows it.
+// TestFolderReplacedByAnEarlierCopy is the crash of a machine that had not synced: the server's folder
+// is replaced by a copy from before the last acknowledgement. The holder is cut off at that moment and
+// lives on its acknowledged bound, and a claimant whose clock is ahead takes its worker id as soon as
+// the bound that is left allows it.
 //
 // With the loss declared no id repeats. With unsafe-ignore-loss, which is to
 // assert falsely that nothing is lost, ids do.
@@ -90,7 +89,7 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 	}()
 
 	if forgotten.Until <= left.Until {
-		t.Fatalf("what is left ends at %d, what was forgotten at %d", left.Until, forgotten.Until)
+		t.Fatalf("the rest ends at %d, the forgotten part at %d", left.Until, forgotten.Until)
 	}
 	if err := copyFolder(backup, folderOf(server)); err != nil {
 		t.Fatal(err)
@@ -124,7 +123,7 @@ func replaceFolder(t *testing.T, set func(*Config)) (repeated int) {
 }
 
 // crashAfterExtension kills the server when the register has changed since the
-// last copy of its folder, and returns what the copy has and what it lacks.
+// last copy of its folder, and returns the copy's content and the missing part.
 func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Proxy, holder *fence.Holder, s *Store, backup string) (left, forgotten stored.Register) {
 	t.Helper()
 	every := time.NewTicker(5 * time.Millisecond)
@@ -149,7 +148,7 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 				proxy.Cut()
 				server.Kill()
 				if took := time.Since(copied); took >= lossKnown {
-					t.Fatalf("the copy is %v old: older than what may be lost", took)
+					t.Fatalf("the copy is %v old: older than the loss", took)
 				}
 				return before, next
 			}
@@ -159,8 +158,8 @@ func crashAfterExtension(t *testing.T, server *testkit.Server, proxy *testkit.Pr
 	return left, forgotten
 }
 
-// TestLossThatIsTooGreatForTheWindowIsRefused shows what an operator sees who
-// changes nothing: the default loss with the default window.
+// TestLossThatIsTooGreatForTheWindowIsRefused shows the error for an operator who changes nothing: the
+// default loss with the default window.
 func TestLossThatIsTooGreatForTheWindowIsRefused(t *testing.T) {
 	server := testkit.NATS(t)
 	for loss, window := range map[time.Duration]time.Duration{0: 0, time.Second: 3 * time.Second} {

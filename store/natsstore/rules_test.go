@@ -24,7 +24,7 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 		Start: func(t testing.TB) *testkit.Server { return testkit.NATS(t) },
 		Open:  servertest.Opener(OpenURL),
 		URL:   urlOf,
-		// A rollback is outside what package store can ask of NATS. This engine
+		// NATS can't keep package store's rule on rollbacks. This engine
 		// compares tokens all the same.
 		Snapshot: func(_ *testing.T, server *testkit.Server) func(context.Context) (func(context.Context) error, error) {
 			return func(context.Context) (func(context.Context) error, error) { return server.Snapshot("jetstream") }

@@ -123,8 +123,8 @@ func TestBucketThatIsSpoiledLaterIsRefused(t *testing.T) {
 	callers.Wait()
 }
 
-// TestBucketsThatOthersMakeWillDo opens what the printed configuration and
-// other clients make, with direct gets allowed and limits that refuse.
+// TestBucketsThatOthersMakeWillDo opens buckets made by the printed configuration and by other clients,
+// with direct gets allowed and limits that refuse.
 func TestBucketsThatOthersMakeWillDo(t *testing.T) {
 	server := testkit.NATS(t)
 	js := raw(t, server.Addr())

@@ -51,8 +51,7 @@ type session struct {
 	replicated atomic.Bool // several servers keep the bucket: one that no longer leads may answer
 }
 
-// heard notes what became of a request, and ends a connection on which none is
-// answered any more.
+// heard notes a request's outcome, and ends a connection whose requests stay unanswered.
 func (s *Store) heard(current *session, err error) {
 	unanswered := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse)
@@ -140,7 +139,7 @@ func (s *Store) tooOld(version, want string) error {
 }
 
 // judgeAgain judges the bucket if that was long ago. Calls that come meanwhile
-// are not held up: they return what was found last.
+// are not held up: they return the last finding.
 func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 	now, last := int64(storeclient.Since(s.opened)), current.judged.Load()
 	if now-last < int64(judgeEvery) || !current.judged.CompareAndSwap(last, now) {
@@ -196,7 +195,7 @@ func (s *Store) judgeBucket(ctx context.Context, current *session) error {
 	return nil
 }
 
-// bucket returns what the server says of the bucket.
+// bucket returns the server's description of the bucket.
 func (s *Store) bucket(ctx context.Context, current *session) (*jetstream.StreamInfo, error) {
 	stream, err := current.js.Stream(ctx, s.config.stream())
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -228,12 +227,12 @@ func (s *Store) bucket(ctx context.Context, current *session) (*jetstream.Stream
 	return stream.CachedInfo(), nil
 }
 
-// options are those of the client, with secrets as they are now.
+// options are the client's options, with the present secrets.
 func (c Config) options(tls *tls.Config) ([]nats.Option, error) {
 	options := []nats.Option{
 		nats.Name("snowfence"),
 		nats.NoReconnect(),
-		// Those that are not named here get no credentials.
+		// Unnamed ones get no credentials.
 		nats.IgnoreDiscoveredServers(),
 		nats.Timeout(connectLimit),
 		nats.FlusherTimeout(connectLimit),
@@ -279,8 +278,8 @@ func (c Config) options(tls *tls.Config) ([]nats.Option, error) {
 }
 
 // unbroken is a connection that ends with its first write that fails. The client would
-// carry on after a write that took too long, and the server would take what follows for
-// the rest of the message that was cut off: store it as its value, and acknowledge it.
+// carry on after a write that took too long, and the server would take the next write for the rest of
+// the message that was cut off: store it as its value, and acknowledge it.
 type unbroken struct{ net.Conn }
 
 // Write implements net.Conn.
@@ -292,8 +291,7 @@ func (c unbroken) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// atLeast reports whether a server's version is 2.minor or later. What can't be
-// read is not.
+// atLeast reports whether a server's version is 2.minor or later. Unreadable settings are not.
 func atLeast(version string, minor int) bool {
 	var major, second int
 	n, _ := fmt.Sscanf(version, "%d.%d", &major, &second)

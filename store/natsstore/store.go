@@ -158,12 +158,12 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 	return version(ack.Sequence, mark), nil
 }
 
-// Traits says what the operator asserted.
+// Traits returns the operator's assertions.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
-// Warnings returns what the operator must know whenever the store is used,
+// Warnings returns the sentences that the operator must read whenever the store is used,
 // a sentence each; none, if there is nothing to be said.
 func (s *Store) Warnings() []string {
 	if !s.config.UnsafeIgnoreLoss {
@@ -261,7 +261,7 @@ func (s *Store) counted(ctx context.Context, current *session, key string) (bool
 	return answer.State.Subjects[subject] > 0, nil
 }
 
-// ask sends a request about the bucket and decodes what is answered.
+// ask sends a request about the bucket and decodes the answer.
 func (s *Store) ask(ctx context.Context, current *session, verb, question string, answer any) error {
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -278,8 +278,8 @@ func (s *Store) ask(ctx context.Context, current *session, verb, question string
 
 // last asks the leader for the last message of the register at key.
 //
-// It answers with what most servers have, or a server of its own has written to the
-// system's cache. So what is read is as good as what was acknowledged.
+// It answers with the majority's state, or a single server's state in the system's cache. So a read is
+// as good as an acknowledgement.
 func (s *Store) last(ctx context.Context, current *session, key string) (store.Entry, error) {
 	subject := s.config.subject() + keyToSubject(key)
 	var answer struct {
@@ -330,8 +330,8 @@ func entry(key string, number uint64, header nats.Header, value []byte) (store.E
 	return store.Entry{Key: key, Value: value, Version: version(number, mark)}, nil
 }
 
-// version names a write by its number in the bucket and its token. The number
-// is what the server compares, the token what makes it unique.
+// version names a write by its number in the bucket and its token. The server compares the number; the
+// token makes it unique.
 func version(number uint64, mark string) store.Version {
 	return store.Version(strconv.FormatUint(number, 10) + "." + mark)
 }

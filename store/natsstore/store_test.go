@@ -63,7 +63,7 @@ func raw(t *testing.T, address string, options ...nats.Option) jetstream.JetStre
 	return js
 }
 
-// folderOf is where the server keeps what it stores.
+// folderOf is the server's folder of stored data.
 func folderOf(s *testkit.Server) string { return filepath.Join(s.Dir, "jetstream") }
 
 // copyFolder replaces to by a copy of from.
@@ -74,8 +74,8 @@ func copyFolder(from, to string) error {
 	return os.CopyFS(to, os.DirFS(from))
 }
 
-// TestSwapIsSentOnceWhateverBecomesOfIt counts what reaches the server when no answer comes in
-// time, and when nobody takes a publish.
+// TestSwapIsSentOnceWhateverBecomesOfIt counts the publishes that reach the server when no answer comes
+// in time, and when nobody takes a publish.
 func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	server := testkit.NATS(t)
 	proxy := testkit.NewProxy(t, server.Addr())
@@ -83,7 +83,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	js := raw(t, server.Addr())
 	servertest.Swap(t, s, "key", "", "0")
 	if current(s).conn.Opts.AllowReconnect {
-		t.Error("the client reconnects beneath a swap: it sends what it has buffered to a server that did not give the answer it rests on")
+		t.Error("the client reconnects beneath a swap: it sends its buffer to another server than the one whose answer it rests on")
 	}
 
 	var sent atomic.Int64

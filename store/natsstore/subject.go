@@ -16,7 +16,7 @@ const (
 	empty = "E"
 )
 
-// keyToSubject returns what follows the prefix in the subject of a valid key.
+// keyToSubject returns the part after the prefix in the subject of a valid key.
 func keyToSubject(key string) string {
 	tokens := strings.Split(strings.ReplaceAll(key, ".", dot), "/")
 	for i, token := range tokens {
@@ -27,8 +27,7 @@ func keyToSubject(key string) string {
 	return strings.Join(tokens, ".")
 }
 
-// subjectToKey is the inverse of keyToSubject. It returns false for what no
-// key is stored under.
+// subjectToKey is the inverse of keyToSubject. It returns false for the subject of no key.
 func subjectToKey(subject string) (key string, ok bool) {
 	tokens := strings.Split(subject, ".")
 	for i, token := range tokens {
@@ -39,7 +38,7 @@ func subjectToKey(subject string) (key string, ok bool) {
 		tokens[i] = strings.ReplaceAll(token, dot, ".")
 	}
 	key = strings.Join(tokens, "/")
-	// What has a second spelling, such as an empty token, is none of ours.
+	// A subject with a second spelling, such as an empty token, is foreign.
 	return key, key != "" && keyToSubject(key) == subject
 }
 

@@ -36,8 +36,8 @@ func TestKeysAndSubjectsAreOneToOne(t *testing.T) {
 	}
 }
 
-// FuzzSubject holds the mapping to what a server asks of subjects, and to its
-// inverse; and the filter of every prefix to the key.
+// FuzzSubject holds the mapping to a server's rules of subjects, and to its inverse; and the filter of
+// every prefix to the key.
 func FuzzSubject(f *testing.F) {
 	for _, key := range []string{"a", ".", "..", "a//b", "/", "e", "a/b.c/d-_"} {
 		f.Add(key)

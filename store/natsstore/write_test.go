@@ -42,7 +42,7 @@ func TestWriteThatWasCutOffIsNotCarriedOn(t *testing.T) {
 			}
 		})
 	}
-	// What is under way fills the buffers; then a write waits for as long as it
+	// Requests under way fill the buffers; then a write waits for as long as it
 	// may, and is given up. Pings give up later.
 	first := current(s).conn
 	limit := time.NewTimer(connectLimit + 1500*time.Millisecond)
@@ -73,7 +73,7 @@ func TestWriteThatWasCutOffIsNotCarriedOn(t *testing.T) {
 		}
 		listed++
 		if !bytes.Equal(e.Value, value) {
-			t.Errorf("%s holds what nobody wrote: %d bytes, such as %.200q", e.Key, len(e.Value), bytes.TrimLeft(e.Value, "\r\n"))
+			t.Errorf("%s holds a value that was never written: %d bytes, such as %.200q", e.Key, len(e.Value), bytes.TrimLeft(e.Value, "\r\n"))
 		}
 	}
 	if listed == 0 {

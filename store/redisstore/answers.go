@@ -53,7 +53,7 @@ func (a *answers) element(line []byte) (text int, err error) {
 	if err := a.grow(len(line)); err != nil {
 		return 0, err
 	}
-	list := int64(0) // values that make an element of a list; 0 of what is no list
+	list := int64(0) // values that make an element of a list; 0 of anything else
 	switch line[0] {
 	case '+', '-', ':', '_', '#', ',', '(':
 		a.ended()

@@ -46,11 +46,10 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config says which server to use, and what its operator asserts. It shows no
+// Config names the server, and holds its operator's assertions. It shows no
 // password when it is printed.
 type Config struct {
-	// Endpoints are the servers of which one is the primary, or the Sentinels,
-	// each as host:port. At least one.
+	// Endpoints are the primary and its replicas, or the Sentinels, each as host:port. At least one.
 	Endpoints []string
 
 	// Sentinel is the name of the primary that the endpoints, which are
@@ -59,7 +58,7 @@ type Config struct {
 	// logger is the whole program's.
 	Sentinel string
 
-	// SentinelUser and SentinelPasswordFile are what the Sentinels ask for.
+	// SentinelUser and SentinelPasswordFile are the Sentinels' credentials.
 	// Empty means that they ask for nothing.
 	SentinelUser, SentinelPasswordFile string
 
@@ -97,8 +96,8 @@ type Config struct {
 	NoEviction bool
 
 	// Replicated asserts that a replica takes the place of a primary that fails,
-	// and that the primary never comes back with what is on its own disk, or
-	// empty. So its append-only file does not matter.
+	// and that the primary never comes back from its own disk, or empty. So its append-only file does
+	// not matter.
 	Replicated bool
 
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
@@ -130,7 +129,7 @@ func ParseURL(url string) (Config, error) {
 			}
 			c.Database = int(number)
 		}
-		// The defaults stay out: the config holds what was written.
+		// The defaults stay out: the config holds the written values.
 		_, err := c.withDefaults()
 		return c, err
 	})

@@ -50,8 +50,8 @@ func (c Config) dial() ([]*redis.Client, error) {
 	return clients, nil
 }
 
-// options are those of a client of the server that is called so in errors. What is
-// not mentioned is either a default that does no harm or not used with protocol 2.
+// options are a client's options for the server, with its name in errors. An option that is missing
+// here has a harmless default or is unused with protocol 2.
 func (c Config) options(tls *tls.Config, server string, addresses ...string) *redis.UniversalOptions {
 	return &redis.UniversalOptions{
 		Addrs:                      addresses,
@@ -90,10 +90,9 @@ func (c Config) credentials(context.Context) (user, password string, err error) 
 	return c.User, string(secret), nil
 }
 
-// dialer returns what makes connections, with TLS unless that is nil. What fails is
-// returned as a connection that fails at its first use: the client library counts
-// failed dials, and after some of them it does not dial at all for up to a second,
-// when the server may be back.
+// dialer returns a function that connects, with TLS unless that is nil. A failure is returned as a
+// connection that fails at its first use: the client library counts failed dials, and after some of
+// them it does not dial at all for up to a second, when the server may be back.
 func dialer(config *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := storeclient.Dial(ctx, network, address, config)
@@ -105,8 +104,8 @@ func dialer(config *tls.Config) func(ctx context.Context, network, address strin
 }
 
 // unreached is the error of a server that could not be connected to: nothing
-// was sent. It unwraps to nothing, because the client library returns what its
-// errors wrap in their place.
+// was sent. It unwraps to nothing, because the client library would return the wrapped error in its
+// place.
 type unreached struct{ text string }
 
 func (e *unreached) Error() string { return e.text }

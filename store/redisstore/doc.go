@@ -1,5 +1,5 @@
 // Package redisstore keeps registers in Redis or Valkey, on one primary with or
-// without replicas. It promises what package store asks for. The store is lossy,
+// without replicas. It keeps the contract of package store. The store is lossy,
 // because replicas are asynchronous. Its operator can assert otherwise.
 //
 //	s, err := redisstore.OpenURL(ctx, "redis://snowfence@redis.internal:6379/0?password-file=/run/secrets/redis&loss=15s")
@@ -7,7 +7,7 @@
 // docs/engines.md is for operators: the settings of a server and their effects, the
 // rights of the user, sizes, and backups.
 //
-// # What the server needs
+// # The server
 //
 // It is of version 6.2 or later. Each new connection reads its settings before anything
 // else, and lasts a minute. These are refused with a [*ServerError]:
@@ -38,9 +38,8 @@
 // bounds the loss any more. It logs an error first; see [Store.LogTo]. So say loss=
 // before you add a replica; [Store.Warnings] says so, too.
 //
-// durable=true asserts that acknowledged swaps are never lost: appendfsync always, a
-// disk that keeps what it has synced, and never a failover to a replica. Other settings
-// are refused, and so is Sentinel.
+// durable=true asserts that acknowledged swaps are never lost: appendfsync always, a disk that keeps
+// synced data, and never a failover to a replica. Other settings are refused, and so is Sentinel.
 //
 // # Storage
 //
@@ -52,7 +51,7 @@
 //
 // # Endpoints
 //
-// Several endpoints are servers of which one is the primary: they are tried in turn
+// Several endpoints are the primary and its replicas: they are tried in turn
 // until the primary answers. Two primaries in one list are two stores, and ids can repeat.
 // With sentinel=name the endpoints are Sentinels, which are asked for the primary.
 // A swap goes to another endpoint only if it was not sent to the first.
@@ -65,13 +64,13 @@
 //	prefix=snowfence:       begins every key of ours
 //	loss=15s                how old a write may be that a failover loses
 //	durable=true            asserts that none is lost; excludes loss
-//	noeviction=true         asserts what could not be read
+//	noeviction=true asserts the setting that could not be read
 //	replicated=true         asserts that no primary comes back from its own disk
 //	sentinel=name           the endpoints are Sentinels (port 26379)
 //	sentinel-user=name, sentinel-password-file=path
 //	                        what the Sentinels ask for, if they do
 //
-// The keys user, password-file, tls, ca, cert and key are those of every engine. The
+// The keys user, password-file, tls, ca, cert and key mean the same in every engine. The
 // password file is read at every new connection. The default port is 6379, the default
 // database 0.
 package redisstore

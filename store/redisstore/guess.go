@@ -9,15 +9,15 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// grace is for how long a store that is open goes on when nothing bounds any more what a
-// failover loses. Each replica that joins has this effect, also where the new one of a
-// replacement comes first. The grace is enough to replace a replica, or to set
-// min-replicas-to-write, which needs no restart. Ids can repeat only if a failover comes
-// within it, to a replica that lags further than the default. Open has no grace.
+// grace is for how long an open store goes on when the loss of a failover is unbounded from now on.
+// Each replica that joins has this effect, also where the new one of a replacement comes first. The
+// grace is enough to replace a replica, or to set min-replicas-to-write, which needs no restart. Ids
+// can repeat only if a failover comes within it, to a replica that lags further than the default. Open
+// has no grace.
 const grace = 10 * time.Minute
 
-// A guess is about a loss that is the default: no operator asserts it, so something that
-// is seen must bound what a failover loses.
+// A guess is about a loss that is the default: no operator asserts it, so a visible setting must bound
+// the loss of a failover.
 type guess struct {
 	mu    sync.Mutex
 	log   *slog.Logger
@@ -25,8 +25,8 @@ type guess struct {
 	begun time.Time // when it was first seen that nothing bounds it; zero while something does
 }
 
-// judge returns an error if the guess may not be relied on. unbounded is why
-// nothing bounds what a failover loses, and nil if something does.
+// judge returns an error if the guess may not be relied on. unbounded is why the loss of a failover is
+// unbounded, and nil if it is bounded.
 func (g *guess) judge(unbounded error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -49,16 +49,16 @@ func (g *guess) judge(unbounded error) error {
 	return nil
 }
 
-// opened says that the store is open: what changes from now on has a grace.
+// opened says that the store is open: later changes have a grace.
 func (g *guess) opened() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.open = true
 }
 
-// LogTo makes the store log to log from now on: an error when nothing bounds any
-// more what a failover loses, while no loss is given. Somebody must act on it
-// within ten minutes. A store that was never given a logger logs nothing.
+// LogTo makes the store log to log from now on: an error when the loss of a failover becomes unbounded,
+// while the config gives none. Somebody must act on it within ten minutes. A store that was never given
+// a logger logs nothing.
 func (s *Store) LogTo(log *slog.Logger) {
 	if g := s.config.guess; g != nil {
 		g.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Store) LogTo(log *slog.Logger) {
 	}
 }
 
-// Warnings returns what the operator must know whenever the store is used: that
+// Warnings returns the sentences that the operator must read whenever the store is used: that
 // its loss is the default, which a further replica makes a guess.
 func (s *Store) Warnings() []string {
 	if s.config.guess == nil {

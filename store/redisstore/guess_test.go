@@ -28,7 +28,7 @@ func TestReplicaThatJoinsARunningStoreHasAGrace(t *testing.T) {
 	}
 }
 
-// joins lets a replica join a server that has some, all of which must answer.
+// joins lets a replica join a server whose replicas must all answer.
 func joins(t *testing.T, replicas int) {
 	t.Helper()
 	primary := testkit.Redis(t)
@@ -81,8 +81,8 @@ func joins(t *testing.T, replicas int) {
 	refused("need not answer any more", "level=ERROR", false)
 }
 
-// TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion is what the advice
-// costs that a server is refused with: the promoted replica has none itself.
+// TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion shows the cost of the advice in a
+// refusal: the promoted replica has none itself.
 func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) {
 	t.Parallel()
 	primary := testkit.Redis(t)
@@ -92,7 +92,7 @@ func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) 
 	var unfit *redisstore.ServerError
 	if _, err := redisstore.Open(t.Context(), c); !errors.As(err, &unfit) ||
 		!strings.Contains(unfit.Reason, "refuses writes while one is missing, as after a failover") || !strings.Contains(unfit.Reason, "loss=") {
-		t.Fatalf("the error does not say what its advice costs: %v", err)
+		t.Fatalf("the error leaves out the cost of its advice: %v", err)
 	}
 	for _, server := range []*testkit.Server{primary, replica} {
 		command(t, server, "CONFIG SET min-replicas-to-write 1")

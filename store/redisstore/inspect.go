@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// everysecLoss is what a crash can lose with appendfsync everysec: the sync of
+// everysecLoss is the loss of a crash with appendfsync everysec: the sync of
 // each second may be put off by another while the disk is busy (Redis,
 // "Redis persistence": up to two seconds).
 const everysecLoss = 2 * time.Second
@@ -28,15 +28,14 @@ const lagSlack = 3 * time.Second
 type ServerError struct {
 	// Server is its address.
 	Server string
-	// Setting and Value are what was found. An empty value was not shown.
+	// Setting and Value are the server's own. An empty value was not shown.
 	Setting, Value string
-	// Reason says what it must be.
+	// Reason has the required value.
 	Reason string
 }
 
-// Error names the server, the setting, its value and what it must be. There is
-// no Unwrap, and must be none: the client library returns what the errors of
-// inspect wrap in their place.
+// Error names the server, the setting, its value and the required value. There is
+// no Unwrap, and must be none: the client library returns wrapped errors in the place of inspect's own.
 func (e *ServerError) Error() string {
 	value := fmt.Sprintf("is %q", e.Value)
 	if e.Value == "" {
@@ -45,12 +44,11 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("redisstore: server %s: %s %s: %s", e.Server, e.Setting, value, e.Reason)
 }
 
-// settings are what a server says of itself, by name. CONFIG's names and those
-// of INFO differ, so that both fit in.
+// settings are a server's own settings, by name. Names of CONFIG and INFO differ, so that both fit in.
 type settings map[string]string
 
-// inspector returns what judges a server by a connection that is new, before
-// anything else is sent on it.
+// inspector returns a function that judges a server by a new connection, before anything else is sent
+// on it.
 func (c Config) inspector(server string) func(context.Context, *redis.Conn) error {
 	return func(ctx context.Context, connection *redis.Conn) error {
 		found, err := c.ask(ctx, server, connection)
@@ -95,8 +93,7 @@ func (c Config) ask(ctx context.Context, server string, connection *redis.Conn) 
 	return found, nil
 }
 
-// judge returns a *ServerError if the settings break what the package's comment
-// asks for.
+// judge returns a *ServerError if the settings break a demand of the package's comment.
 func (c Config) judge(server string, found settings) error {
 	refuse := func(setting, reason string) error {
 		return &ServerError{Server: server, Setting: setting, Value: found[setting], Reason: reason}
@@ -108,7 +105,7 @@ func (c Config) judge(server string, found settings) error {
 		return refuse("role", "must be master: a replica does not decide")
 	}
 	if found["loading"] == "1" {
-		return refuse("loading", "must be 0: it is still reading what it has on its disk")
+		return refuse("loading", "must be 0: it is still reading its disk")
 	}
 	switch policy := found["maxmemory_policy"]; {
 	case policy == "noeviction", found["maxmemory"] == "0":
@@ -131,7 +128,7 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 	if c.Durable {
 		return nil // asserts that none takes its place
 	}
-	// What can't be read counts as 0, which switches either off.
+	// An unreadable setting counts as 0, which switches either off.
 	least, _ := strconv.Atoi(found["min-replicas-to-write"])
 	lag, _ := strconv.Atoi(found["min-replicas-max-lag"])
 	if longest := time.Duration(lag)*time.Second + lagSlack; least > 0 && lag > 0 && c.Loss < longest {
@@ -163,10 +160,9 @@ func (s settings) replicas() (n int) {
 	return n
 }
 
-// judgeSync judges what a crash of the server loses. What can't be read is the
-// operator's to ensure, and durable=true, or the loss, says that it is ensured. With
-// appendfsync always Redis answers a write, and a read of it, only after the sync. So
-// what is read is as durable as what was acknowledged.
+// judgeSync judges the loss of a crash of the server. Unreadable settings are the operator's to ensure,
+// and durable=true, or the loss, asserts them. With appendfsync always Redis answers a write, and a
+// read of it, only after the sync. So a read is as durable as an acknowledged write.
 func (c Config) judgeSync(found settings, refuse func(setting, reason string) error) error {
 	const excuse = "assert replicated=true if a replica always takes its place"
 	switch {

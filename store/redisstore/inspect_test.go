@@ -56,8 +56,7 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 	}
 }
 
-// TestLagThatNothingBoundsIsNotGuessed is about a server with replicas, of which
-// one may take its place.
+// TestLagThatNothingBoundsIsNotGuessed is about a server with replicas that may take its place.
 func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
 	primary := testkit.Redis(t)
 	unsaid, said := redisstore.Config{}, redisstore.Config{Loss: 11 * time.Second}
@@ -77,7 +76,7 @@ func TestLagThatNothingBoundsIsNotGuessed(t *testing.T) {
 	judged(t, primary, "with a replica that must answer, settings hidden", hidden, "min-replicas-to-write")
 	testkit.RedisReplica(t, primary.Addr())
 	counted(t, primary, 2)
-	judged(t, primary, "with two, of which one must answer", unsaid, "min-replicas-to-write")
+	judged(t, primary, "with two, and one must answer", unsaid, "min-replicas-to-write")
 	command(t, primary, "CONFIG SET min-replicas-to-write 2")
 	judged(t, primary, "with two that must answer", unsaid, "")
 }
@@ -129,7 +128,7 @@ func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// documentedRights returns what docs/engines.md gives to the user.
+// documentedRights returns the user's rights in docs/engines.md.
 func documentedRights(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/engines.md")
@@ -141,7 +140,7 @@ func documentedRights(t *testing.T) []string {
 	return strings.Fields(rule)
 }
 
-// TestManyRegistersAreListedInOrderAndTakeTheirRoom holds what docs/engines.md says of a register's size.
+// TestManyRegistersAreListedInOrderAndTakeTheirRoom holds the register's size in docs/engines.md.
 func TestManyRegistersAreListedInOrderAndTakeTheirRoom(t *testing.T) {
 	s, server := opened(t, "--appendfsync", "everysec")
 	used := func() (bytes int) {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestServerIsJudgedByWhatItShows(t *testing.T) {
-	// What a sound server shows to a user who may read it all.
+	// The settings of a sound server, for a user who may read all.
 	sound := settings{
 		"redis_mode": "standalone", "role": "master", "maxmemory": "1000000", "maxmemory_policy": "noeviction",
 		"aof_enabled": "1", "appendonly": "yes", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no",
@@ -73,7 +73,7 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"replica that must answer", unsaid, settings{"slave0": online, "min-replicas-to-write": "1"}, ""},
 		{"replica that must answer, without a limit", unsaid, settings{"slave0": online, "min-replicas-to-write": "1", "min-replicas-max-lag": "0"}, "min-replicas-to-write"},
 		{"replica, and the settings are not shown", unsaid, settings{"slave0": online, "min-replicas-to-write": "", "min-replicas-max-lag": ""}, "min-replicas-to-write"},
-		{"replicas of which one must answer", unsaid, settings{"slave0": online, "slave1": online, "min-replicas-to-write": "1"}, "min-replicas-to-write"},
+		{"replicas and one must answer", unsaid, settings{"slave0": online, "slave1": online, "min-replicas-to-write": "1"}, "min-replicas-to-write"},
 		{"replicas that must answer", unsaid, settings{"slave0": online, "slave1": online, "min-replicas-to-write": "2"}, ""},
 		{"several endpoints, and nothing said", several, nil, "min-replicas-to-write"},
 		{"several endpoints, and a replica must answer", several, settings{"min-replicas-to-write": "1"}, ""},

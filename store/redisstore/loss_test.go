@@ -33,8 +33,8 @@ const (
 // TestPromotedReplicaThatLacksTheLastWrites fails over to a replica that did
 // not get the last acknowledged extension, while the holder that made it can't
 // reach the store. Whoever claims the worker id then knows of the bound before.
-// So ids repeat if the holder has used the last bound at once, and none does if
-// it has waited for longer than what can be lost.
+// So ids repeat if the holder has used the last bound at once, and they differ if it has waited for
+// longer than the loss.
 func TestPromotedReplicaThatLacksTheLastWrites(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]redisstore.Config{
@@ -91,9 +91,9 @@ func tickOf(t *testing.T, id snowfence.ID) snowfence.Tick {
 	return parts.Tick
 }
 
-// failover is what a failover did.
+// failover is the outcome of a failover.
 type failover struct {
-	lag          time.Duration  // the replica lacks what was written in this last time
+	lag          time.Duration  // the replica lacks the writes of this last time
 	until, floor snowfence.Tick // the end of the first holder's ticks, and the begin of the second's
 	repeated     int            // ids that both of them issued
 }
@@ -187,7 +187,7 @@ func TestDefaultLossOutlastsAPrimaryWhoseReplicaFellSilent(t *testing.T) {
 	var control sync.WaitGroup
 	control.Go(func() {
 		// Most runs show the danger; where the machine is so busy that claims are confirmed too late, another round
-		// may. This user may not see what the loss is compared with.
+		// may. This user may not see the settings behind the loss.
 		for range 4 {
 			if atOnce("ten seconds repeat some", silenceRuns/4, redisstore.Config{Loss: 10 * time.Second, User: "blind", Password: "blind"}) > 0 {
 				return

@@ -118,7 +118,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 	})
 }
 
-// Traits implements [store.Store]: what the config asserts.
+// Traits implements [store.Store]: the config's assertions.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: "redis", Durable: s.config.Durable, Loss: s.config.Loss})
 }
@@ -167,9 +167,9 @@ func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 // GoString is String, so that %#v shows no password either.
 func (s *Store) GoString() string { return s.String() }
 
-// get reads one register. The index comes first: what it showed before the
-// register was looked for must be there, since nothing is ever deleted. An empty text and
-// no text are alike to GETRANGE, and no register is either: a swap tells them apart.
+// get reads one register. The index comes first: a register that it showed before must be there, since
+// registers are never deleted. An empty text and no text are alike to GETRANGE, and no register is
+// either: a swap tells them apart.
 func (s *Store) get(ctx context.Context, client *redis.Client, key string) (store.Entry, error) {
 	var indexed *redis.FloatCmd
 	var stored *redis.StringCmd
@@ -251,8 +251,7 @@ func call[T any](ctx context.Context, s *Store, request func(context.Context, *r
 	return value, discreet(err)
 }
 
-// outcome says whether a server answered. The other two errors are those of making a
-// connection: nothing was sent.
+// outcome says whether a server answered. The other two errors come from making a connection: nothing was sent.
 func outcome(err error) storeclient.Outcome {
 	var unfit *ServerError
 	var away *unreached
@@ -265,8 +264,8 @@ func outcome(err error) storeclient.Outcome {
 	return storeclient.Unknown
 }
 
-// discreet returns an error without what a server repeats of a command that it
-// does not know: the arguments of AUTH are the password.
+// discreet returns an error without the parts that a server repeats of an unknown command: the
+// arguments of AUTH are the password.
 func discreet(err error) error {
 	if err != nil {
 		if text, _, repeats := strings.Cut(err.Error(), ", with args beginning with"); repeats {

@@ -167,7 +167,7 @@ func TestServerThatRefusesToLetUsInIsNoDamage(t *testing.T) {
 	}
 }
 
-// TestSwapIsNeverRepeated looks at what the server was sent: the client library
+// TestSwapIsNeverRepeated counts the server's commands: the client library
 // repeats a request three times unless told otherwise, after each of these.
 func TestSwapIsNeverRepeated(t *testing.T) {
 	s, server := opened(t)

@@ -37,9 +37,8 @@ const (
 	ACLCreatorRead ACL = "creator-read"
 )
 
-// ACL says who may access the nodes that a store creates. In no case may
-// anybody delete below them without changing their ACL first, which those who
-// may write can do: no register is ever deleted.
+// ACL says who may access the nodes that a store creates. In every case a deletion below them needs a
+// change of their ACL first, which writers can do: no register is ever deleted.
 type ACL string
 
 // Secret is a text that packages fmt and log/slog do not show.
@@ -49,7 +48,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config says which ensemble to use, and what its operator asserts. It shows no
+// Config names the ensemble, and holds its operator's assertions. It shows no
 // password when it is printed.
 type Config struct {
 	// Endpoints are servers of one ensemble, each as host:port. At least one.
@@ -62,7 +61,7 @@ type Config struct {
 	Prefix string
 
 	// Existing refuses to create the prefix: it must be there already, or an error
-	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	// that is [store.ErrNoStore] is returned. Set it to read others' registers.
 	Existing bool
 
 	// User and Password are the credentials of ZooKeeper's digest scheme. Empty means
@@ -71,7 +70,7 @@ type Config struct {
 	Password     Secret
 	PasswordFile string
 
-	// ACL is that of the nodes that are created. Those that exist keep theirs.
+	// ACL is that of the nodes that are created. Existing nodes keep theirs.
 	// Empty means ACLCreator if there is a user, and ACLOpen if there is none.
 	ACL ACL
 
@@ -79,10 +78,9 @@ type Config struct {
 	// means the endpoint's host.
 	TLS *TLS
 
-	// SessionTimeout is what is asked of the server, which may grant less or
-	// more, from 300 ms to 1 min. A server that stays silent for two thirds of
-	// it is given up for the next one. No safety rests on it: nothing is bound
-	// to a session. Zero means DefaultSessionTimeout.
+	// SessionTimeout is the requested timeout, from 300 ms to 1 min; the server may grant less or more.
+	// A server that stays silent for two thirds of it is given up for the next one. No safety rests on
+	// it: nothing is bound to a session. Zero means DefaultSessionTimeout.
 	SessionTimeout time.Duration
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
@@ -110,7 +108,7 @@ func ParseURL(url string) (Config, error) {
 		if u.Path != "" {
 			c.Prefix = "/" + u.Path
 		}
-		// The defaults stay out: the config holds what was written.
+		// The defaults stay out: the config holds the written values.
 		_, err := c.withDefaults()
 		return c, err
 	})

@@ -67,7 +67,7 @@ func foreignNodeInAFolderIsDamage(t *testing.T, server *testkit.Server, c zkstor
 	other := raw(t, server.Addr())
 	path := find(t, other, c.Prefix, "key")
 	folder := path[:strings.LastIndexByte(path, '/')]
-	// Beside the folders others may keep what they like.
+	// Others may keep nodes of their own beside the folders.
 	makeNode(t, other, c.Prefix+"/README", nil, zk.FlagPersistent)
 	if err := servertest.Listed(t.Context(), s, "", nil); err != nil {
 		t.Errorf("list beside a foreign node: %v", err)

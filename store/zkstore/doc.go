@@ -1,5 +1,5 @@
 // Package zkstore keeps registers in ZooKeeper, as persistent nodes that are guarded by
-// their data version. It promises what package store asks for, with one exception; see
+// their data version. It keeps the contract of package store, with one exception; see
 // Versions. The store is durable, unless its operator declares a loss.
 //
 //	s, err := zkstore.OpenURL(ctx, "zookeeper://snowfence@zk1,zk2,zk3/snowfence?password-file=/run/secrets/zk")
@@ -7,21 +7,20 @@
 // docs/engines.md is for operators: the settings of an ensemble and their effects, the
 // rights of the user, sizes, and backups.
 //
-// # What the ensemble needs
+// # The ensemble
 //
 //   - Release 3.6 or later, of an ensemble 3.9.4 or later. An ensemble of 3.9.3 is
 //     refused unless a loss is declared. [Store.Warnings] names an earlier one.
 //   - Endpoints of one ensemble. Open asks each one, and refuses several servers that
 //     stand alone, and two leaders. A single server will do, too.
 //   - forceSync left at yes, which no client can read. Else declare a loss.
-//   - Disks that keep what they have synced, and members that are replaced one at a
-//     time. No client can see this either.
+//   - Disks that keep synced data, and members that are replaced one at a time. No client can see this either.
 //
 // # Loss
 //
 // An acknowledged swap is in the logs of a majority, and each member syncs its log
 // first. So no failover takes it away, and no loss of power: it survives as long as a
-// majority of the disks does. What a read shows is as safe. With forceSync=no a loss of
+// majority of the disks does. A read is as safe. With forceSync=no a loss of
 // power can take swaps away: declare their greatest age, as loss=2s.
 //
 // # Reads and outcomes
@@ -64,11 +63,11 @@
 //	zookeeper://[user[:password]@]host[:port][,host[:port]…][/prefix][?key=value&…]
 //
 //	acl=creator             who may access the new nodes: open, creator, creator-read
-//	session-timeout=4s      what is asked of the server, from 300 ms to 1 min
+//	session-timeout=4s the requested timeout, from 300 ms to 1 min
 //	loss=2s                 how old a write may be that a failure can take away,
 //	                        on an ensemble that does not sync its log
 //
-// The keys user, password-file, tls, ca, cert and key are those of every engine. Open
+// The keys user, password-file, tls, ca, cert and key mean the same in every engine. Open
 // reads the password file. tls=true goes to the server's secureClientPort. The default
 // port is 2181, the default prefix /snowfence.
 package zkstore

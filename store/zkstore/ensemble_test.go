@@ -76,7 +76,7 @@ func TestSecondLeaderIsAskedAgain(t *testing.T) {
 }
 
 // TestSwapThatNoMajorityHasIsNotShown leaves the leader alone with a swap that it
-// has taken, and reads what the leader itself shows then.
+// has taken, and reads from the leader itself then.
 func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	t.Parallel()
 	servers := testkit.ZooKeeperEnsemble(t, 3)
@@ -96,7 +96,7 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 	})
 }
 
-// What the client sends shows it: an answer without a sync is stale by so little
+// The client's requests show it: an answer without a sync is stale by so little
 // that no test can wait for one.
 func syncGoesBeforeEachRead(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	servertest.Swap(t, open(t, c), "key", "", "value")

@@ -90,7 +90,7 @@ func abandonedCallsAreBoundedAndPass(t *testing.T, server *testkit.Server, c zks
 	if n := s.Abandoned(); n == 0 || n > zkstore.MostAbandoned {
 		t.Errorf("%d calls are abandoned, want 1 to %d", n, zkstore.MostAbandoned)
 	}
-	// The client gives a silent server up, and with it what it waits for.
+	// The client gives a silent server up, and with it the awaited answers.
 	testkit.Eventually(t, func(context.Context) error {
 		if n := s.Abandoned(); n > 0 {
 			return fmt.Errorf("%d calls are still abandoned", n)
@@ -168,7 +168,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 		}
 		version = servertest.Persist(t, one, "key", version, value)
 		acknowledged = append(acknowledged, value)
-		// A sync makes any server show what was acknowledged.
+		// A sync makes any server show acknowledged writes.
 		testkit.Eventually(t, func(ctx context.Context) error {
 			e, err := other.Get(ctx, "key")
 			if err == nil && (e.Version != version || string(e.Value) != value) {

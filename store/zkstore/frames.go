@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// What the client library takes for granted of each packet: its header, or the beginning of
+// The client library's assumptions about each packet: its header, or the beginning of
 // the answer that opens a session.
 const leastPacket = 16
 
@@ -19,10 +19,10 @@ const (
 	getChildren = 12 // getChildren2, which the library asks by
 )
 
-// frames follows the packets of a server. It refuses those that the client library would not
-// survive: a packet that is shorter than its header, or an answer without a session timeout,
-// makes it panic. A length or a count of any size, such as the first words of a server that
-// speaks another protocol, makes it ask for as much memory.
+// frames follows the packets of a server. It refuses packets that would crash the client library: a
+// packet that is shorter than its header, or an answer without a session timeout, makes it panic. A
+// length or a count of any size, such as the first words of a server that speaks another protocol,
+// makes it ask for as much memory.
 type frames struct {
 	size    []byte // a packet's length, as far as it has come
 	begun   bool   // the answer that opens a session has come

@@ -19,10 +19,10 @@ const secondLook = time.Second
 
 var errLeaders = errors.New("all endpoints must be of one ensemble")
 
-// judge asks every endpoint what it is, all at once, by ZooKeeper's word srvr: the
+// judge asks every endpoint for its role and version, all at once, by ZooKeeper's word srvr: the
 // only one that a server answers unless its operator allows more. It returns an
-// error if they can't be one ensemble, or run a release that is known to lose what
-// it acknowledged. What can't be read is the operator's to ensure.
+// error if they can't be one ensemble, or run a release that is known to lose acknowledged writes.
+// Unreadable settings are the operator's to ensure.
 func (s *Store) judge(ctx context.Context) (err error) {
 	// Servers that grant no session need not be asked.
 	if _, err := call(ctx, s.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, nil }); err != nil {
@@ -40,7 +40,7 @@ func (s *Store) judge(ctx context.Context) (err error) {
 	return err
 }
 
-// answers returns what the endpoints that can be asked in time say of themselves.
+// answers returns the answers of the endpoints that can be asked in time.
 func (s *Store) answers(ctx context.Context) []string {
 	answers := make([]string, len(s.config.Endpoints))
 	storeclient.AskAll(ctx, s.config.Endpoints, func(ctx context.Context, i int, endpoint string) bool {
@@ -50,7 +50,7 @@ func (s *Store) answers(ctx context.Context) []string {
 	return answers
 }
 
-// ask sends a word to a server and returns what it answers, or nothing.
+// ask sends a word to a server and returns its answer, or nothing.
 func (s *session) ask(ctx context.Context, address, word string) string {
 	connection, err := storeclient.Dial(ctx, "tcp", address, s.tls)
 	if err != nil {
@@ -68,15 +68,14 @@ func (s *session) ask(ctx context.Context, address, word string) string {
 	return string(text)
 }
 
-// sound returns an error if servers that say so of themselves can't be one
-// ensemble, or can lose what they acknowledged; and else what the operator must be
-// told:
+// sound returns an error if servers with these answers can't be one ensemble, or can lose acknowledged
+// writes; or a warning for the operator:
 //
 //   - servers that stand alone share nothing, and two leaders lead two ensembles;
-//   - 3.9.3 has holes in what a follower keeps after it was synced, and loses them
-//     when it leads (ZOOKEEPER-4925);
-//   - a member before 3.9.3 that restarts, or changes its leader, can miss in its
-//     log what it acknowledged (ZOOKEEPER-4785, 4712 and 3911).
+//   - 3.9.3 leaves holes in a follower's log after a sync, and loses those transactions when
+//     it leads (ZOOKEEPER-4925);
+//   - a member before 3.9.3 that restarts, or changes its leader, can miss acknowledged writes
+//     in its log (ZOOKEEPER-4785, 4712 and 3911).
 //
 // lossy says that the operator allows for it.
 func sound(answers []string, lossy bool) (warnings []string, err error) {

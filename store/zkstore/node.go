@@ -15,22 +15,21 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// opening begins what a register's node holds. The number is the format's.
+// opening begins the content of a register's node. The number is the format's.
 const opening = "snowfence 1 "
 
 // errExhausted is returned by a swap that would make ZooKeeper's data version
 // wrap around: a version could repeat. At one swap in 20 seconds this takes 1,360 years.
 var errExhausted = errors.New("zkstore: the register has been swapped 2³¹−1 times, as often as ZooKeeper can count")
 
-// guard is what a store.Version holds. The number alone is what ZooKeeper
-// compares. The key makes it a guard of one register only, and the token tells
-// two states of one number apart, which a rollback can bring about.
+// guard is the content of a store.Version. ZooKeeper compares the number alone. The key makes it a
+// guard of one register only, and the token tells two states of one number apart, which a rollback can
+// bring about.
 //
 // As long as nobody removes nodes or takes the ensemble back to an earlier state, the
-// number only grows, and comparing it is enough. After a rollback it comes again, and a
-// guard from before can match what was written after. In part ZooKeeper prevents this:
-// a server that is behind what a client has seen refuses that client, until it has
-// caught up or the client is started again.
+// number only grows, and comparing it is enough. After a rollback it comes again, and an earlier guard
+// can match a later write. In part ZooKeeper prevents this: a server that is behind a client's last
+// state refuses that client, until it has caught up or the client is started again.
 type guard struct {
 	number int32  // ZooKeeper's data version, from 0
 	key    string // digits of the key's hash
@@ -42,8 +41,8 @@ func (g guard) version() store.Version {
 	return store.Version(strconv.Itoa(int(g.number)) + "." + g.key + "." + g.token)
 }
 
-// parseGuard returns the guard that a version of the key holds. It is false of
-// what no register at this key ever had as its version.
+// parseGuard returns the guard that a version of the key holds. It is false of a text that was never
+// the version of this key's register.
 func parseGuard(v store.Version, key string) (guard, bool) {
 	number, rest, _ := strings.Cut(string(v), ".")
 	sum, token, _ := strings.Cut(rest, ".")
@@ -70,9 +69,9 @@ func keySum(key string) string {
 
 // folderName returns the name of the folder that a key's node is in: two
 // hexadecimal digits of its hash. Of a million registers some four thousand are
-// in each of the 256 folders, and the list of their names is at most four
-// fifths of what ZooKeeper sends at once (jute.maxbuffer, 1 MiB), even if each
-// is 200 bytes long. More folders would make List slower, which asks for each.
+// in each of the 256 folders, and the list of their names is at most four fifths of ZooKeeper's largest
+// answer (jute.maxbuffer, 1 MiB), even if each is 200 bytes long. More folders would make List slower,
+// which asks for each.
 func folderName(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[8:9])
@@ -104,7 +103,7 @@ func keyOf(folder, name string) (string, bool) {
 	return key, store.ValidateKey(key) == nil && nodeName(key) == name && folderName(key) == folder
 }
 
-// encode returns what a register's node holds.
+// encode returns the content of a register's node.
 func encode(token string, value []byte) []byte {
 	data := make([]byte, 0, len(opening)+len(token)+1+len(value))
 	data = append(data, opening...)

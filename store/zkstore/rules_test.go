@@ -90,7 +90,7 @@ func FuzzPackets(f *testing.F) {
 		zkstore.Frames(0), zkstore.Frames(get), zkstore.Frames(children))
 }
 
-// What a length is of decides whether it fits.
+// The meaning of a length decides whether it fits.
 func TestLengthsInPacketsOfZooKeeperFit(t *testing.T) {
 	const get, children, set = 4, 12, 5
 	for _, test := range []struct {

@@ -49,8 +49,8 @@ const (
 // that is under way when its connection is lost fails, and one that has not
 // been sent yet is sent on the next connection. Left alone, a swap could so
 // wait for hours, and take effect when its sender has long gone. Therefore a
-// call goes to the library only while there is a session; what slips in at the
-// moment of a loss is the exception, and an unknown outcome as any other.
+// call goes to the library only while there is a session; a write that slips in at the moment of a loss
+// is the exception, and an unknown outcome as any other.
 type session struct {
 	client  *zk.Conn
 	turns   chan struct{} // has room for the calls that may begin
@@ -65,7 +65,7 @@ type session struct {
 	up        chan struct{} // closed while there is a session; replaced when it is lost
 	isUp      bool
 	dials     int // since there was a session last
-	forgotten int // those of them that got no answer in time
+	forgotten int // the ones without an answer in time
 	endpoints []string
 	last      int                // the endpoint that was dialled last
 	current   net.Conn           // the connection that was made last; nil at first
@@ -109,10 +109,9 @@ func connect(c Config) (*session, error) {
 	return s, nil
 }
 
-// call runs f, which makes one request, when there is a session, and returns
-// what f does. It returns soon after ctx ends. Then f may still run, until the server
-// answers, or until the client gives the connection up, two thirds of the session
-// timeout after the last sign of life; its answer is dropped.
+// call runs f, which makes one request, when there is a session, and returns f's results. It returns
+// soon after ctx ends. Then f may still run, until the server answers, or until the client gives the
+// connection up, two thirds of the session timeout after the last sign of life; its answer is dropped.
 func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (T, error) {
 	var none T
 	select {
@@ -130,7 +129,7 @@ func call[T any](ctx context.Context, s *session, f func(*zk.Conn) (T, error)) (
 	case <-ctx.Done():
 	case <-s.life.Context().Done():
 	}
-	// A select picks any of what is ready, and nothing may be sent after the end.
+	// A select picks any ready case, and nothing may be sent after the end.
 	if err := s.usable(ctx); err != nil {
 		<-s.turns
 		return none, err
@@ -188,7 +187,7 @@ func (s *session) close() error {
 	})
 }
 
-// authenticate returns what makes credentials known, on this connection and all
+// authenticate returns a function that makes credentials known, on this connection and all
 // later ones. The client remembers them once the server has taken them; if there
 // was another connection meanwhile, that one may be without.
 func (s *session) authenticate(user string, password storeurl.Secret) func(context.Context) error {
@@ -198,7 +197,7 @@ func (s *session) authenticate(user string, password storeurl.Secret) func(conte
 			_, err := call(ctx, s, func(c *zk.Conn) (struct{}, error) {
 				return struct{}{}, c.AddAuth("digest", []byte(user+":"+string(password)))
 			})
-			// A context's error is a network's as well, to those who ask.
+			// A context's error counts as a network's as well.
 			if err != nil && (!isLoss(err) || s.usable(ctx) != nil) {
 				return fmt.Errorf("authenticate: %w", err)
 			}
@@ -347,7 +346,7 @@ func (r *rotation) Connected() {}
 // journal is the session as the client's zk.Logger.
 type journal session
 
-// Printf implements zk.Logger. What the client says contains no credentials.
+// Printf implements zk.Logger. The client's messages are free of credentials.
 func (j *journal) Printf(format string, values ...any) {
 	if j.logger != nil && !j.life.Ended() {
 		j.logger.Warn("zookeeper: " + fmt.Sprintf(format, values...))

@@ -26,7 +26,7 @@ const openLimit = 15 * time.Second
 type Store struct {
 	config   Config
 	session  *session
-	warnings []string // what judge found
+	warnings []string // judge's finding
 }
 
 // OpenURL opens the store that a URL means: [ParseURL], then [Open].
@@ -81,7 +81,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	if !errors.Is(err, zk.ErrNoNode) {
 		return e, wrap("get", key, err)
 	}
-	// What was removed is not what never was.
+	// A removed register differs from one that never was.
 	there, err := look(ctx, v, func(c *zk.Conn) (bool, error) {
 		there, _, err := c.Exists(s.config.Prefix)
 		return there, err
@@ -148,7 +148,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.session.life.Traits(ctx, store.Traits{Engine: "zookeeper", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
-// Warnings returns what the operator must know whenever the store is used, a
+// Warnings returns the sentences that the operator must read whenever the store is used, a
 // sentence each; none, if there is nothing to be said.
 func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 
@@ -255,7 +255,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-// wrap says what failed, unless the error is one that says all.
+// wrap names the failed request, unless the error says all.
 func wrap(verb, key string, err error) error {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrClosed) {
 		return err

@@ -32,7 +32,7 @@ func open(t *testing.T, c zkstore.Config) *zkstore.Store {
 	return servertest.Opened(t, zkstore.Open, c)
 }
 
-// raw is a bare client: what somebody else would use.
+// raw is a bare client: another user's node.
 func raw(t *testing.T, address string) *zk.Conn {
 	t.Helper()
 	c, events, err := zk.Connect([]string{address}, sessionTimeout, zk.WithLogInfo(false))
@@ -71,8 +71,8 @@ func makeFolders(t *testing.T, address, prefix string) {
 	}
 }
 
-// TestOneServer runs what a server can be shared for, because it takes a while
-// to start. Each test has a prefix of its own, and leaves the server running.
+// TestOneServer runs the tests that can share a server, because it takes a while to start. Each test
+// has a prefix of its own, and leaves the server running.
 func TestOneServer(t *testing.T) {
 	t.Parallel() // most of it waits
 	server := testkit.ZooKeeper(t)
@@ -111,10 +111,10 @@ func whatAnyoneMayReadIsNotTheirsToSwap(t *testing.T, _ *testkit.Server, c zksto
 	other := open(t, anyone)
 	e, err := other.Get(t.Context(), "key")
 	if err != nil {
-		t.Errorf("get of what anyone may read: %v", err)
+		t.Errorf("get of a public node: %v", err)
 	}
 	if _, err := other.Swap(t.Context(), "key", e.Version, nil); err == nil || errors.Is(err, store.ErrConflict) {
-		t.Errorf("swap of what anyone may read: %v", err)
+		t.Errorf("swap of a public node: %v", err)
 	}
 }
 

@@ -23,10 +23,9 @@ const (
 	attempts = 4
 )
 
-// view is a number of reads of which each shows all that was acknowledged
-// before the first began.
+// view is a number of reads; each shows all writes acknowledged before the first began.
 //
-// A server answers reads from what it knows, and a follower may lag behind.
+// A server answers reads from its own state, and a follower may lag behind.
 // Sync makes it catch up with the leader, and within a ZooKeeper session a
 // client is never shown less than before, whichever server it is connected to.
 // So one sync a session is enough; when the session is another one, the view
@@ -35,8 +34,8 @@ const (
 // This does not make reads linearizable. A leader that was replaced and has not noticed,
 // for syncLimit ticks at most, takes itself for the last word, and the read is stale.
 // That passes: no decision rests on it, since the leader of a majority decides the swap
-// that follows. A server shows what it has applied, which a majority has synced to its
-// logs. So a read shows nothing that a loss of power can still take away.
+// that follows. A server shows applied writes, which a majority has synced to its logs. So a read shows
+// nothing that a loss of power can still take away.
 type view struct {
 	store  *Store
 	synced atomic.Int64 // the session that was synced; zero if none was
