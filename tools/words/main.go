@@ -38,7 +38,7 @@ var (
 	negative = words("no", "never", "nobody", "none")
 	end      = regexp.MustCompile(`[.!?:;]+(\s+|$)|\n\s*\n|\n\s*[-*|#]`)
 	word     = regexp.MustCompile(`\b[a-zA-Z]+\b`)
-	code     = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\\]\\([^)]*\\)|https?://\\S*")
+	code     = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\\]\\([^)]*\\)|\\S*/\\S*|\\w+(-\\w+)+")
 )
 
 // count is the number of sentences of a place, and of the words in them.
@@ -64,9 +64,12 @@ func main() {
 	}
 }
 
-// words matches each of the words.
+// words matches each of the words, but not SQL's NO.
 func words(each ...string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(` + strings.Join(each, "|") + `)\b`)
+	for i, w := range each {
+		each[i] = fmt.Sprintf("[%s%s]%s", strings.ToUpper(w[:1]), w[:1], w[1:])
+	}
+	return regexp.MustCompile(`\b(` + strings.Join(each, "|") + `)\b`)
 }
 
 // tree counts the words of every file of Go and every page below root.
