@@ -9,18 +9,18 @@
 //   - An acknowledged Swap is durable, or the engine says in its [Traits] how
 //     much it can lose.
 //   - A [Version] never repeats for a key, not even after the store was rolled
-//     back to an earlier state. So a guard that was read before a rollback can
-//     never match what is written after it. A lossy engine may draw the version
+//     back to an earlier state. So a guard that was read before a rollback differs
+//     from every version written after it. A lossy engine may draw the version
 //     before it sends the swap. Then nothing on the way to its server may deliver
 //     an acknowledged request again: after a rollback a late copy would take
 //     effect under the same version. TCP delivers none. A proxy that hedges does.
-//   - [ErrConflict] is final: that swap did not and never will take effect.
+//   - [ErrConflict] is final: that swap was without effect, for good.
 //     Every other error leaves the outcome unknown.
 //   - Nothing is ever deleted. A register that was seen is there for good, and
 //     an engine refuses a server that is set up to drop some: to evict, to
 //     expire, to keep the newest only.
 //
-// Get and List may be stale, because no decision rests on them: a caller that
+// Get and List may be stale, because decisions rest on swaps alone: a caller that
 // reads and then swaps under the version that it read gets ErrConflict after a
 // stale read.
 //

@@ -10,7 +10,7 @@ const (
 	MaxValue = 4096
 
 	// KeyAlphabet holds every byte that a key may have, in ascending order.
-	// Keys are compared as bytes: there is no case and no collation.
+	// Keys are compared as bytes: case and collation do not matter.
 	KeyAlphabet = "-./0123456789_abcdefghijklmnopqrstuvwxyz"
 )
 
@@ -19,7 +19,7 @@ const (
 type KeyError struct {
 	Field  string // "key" or "prefix"
 	Key    string // as it was given
-	Reason string // what is wrong, with the limit
+	Reason string // the fault, with the limit
 }
 
 // Error names the field, the value (its beginning, if it is long) and the
@@ -76,7 +76,7 @@ func allowed(c byte) bool {
 }
 
 // ValidateValue returns a *ValueError if value has more than MaxValue bytes.
-// Any bytes will do, and none at all as well.
+// Any bytes will do, and an empty value as well.
 func ValidateValue(value []byte) error {
 	if len(value) > MaxValue {
 		return &ValueError{Size: len(value)}

@@ -37,16 +37,15 @@ type Store interface {
 	// ErrNotFound for a key that was created since. Staleness must pass: a
 	// client that reads again comes to see every acknowledged swap.
 	//
-	// It must never return an entry that was not written, and never one that a
-	// failure can still take away, beyond what Traits declares: an entry that
-	// is read back after an unknown outcome is as good as an acknowledgement.
+	// It must return only written entries, and only ones that failures beyond the declared Traits can't
+	// take away: an entry that is read back after an unknown outcome is as good as an acknowledgement.
 	//
 	// The entry's value is the caller's own: the store must not keep it.
 	//
 	// It returns ErrNotFound if the key does not exist, a *KeyError if the key
 	// is not a valid one, an error that is ErrDamaged if there is something at
-	// the key, or was, that can't be read, and ErrClosed after Close. What
-	// can't be read is never taken for absent.
+	// the key, or was, that can't be read, and ErrClosed after Close. An unreadable entry is never
+	// taken for absent.
 	Get(ctx context.Context, key string) (Entry, error)
 
 	// Swap sets the register at key to value if its version is still prev, and
@@ -84,7 +83,7 @@ type Store interface {
 	// lists again. The range's body may call the store.
 	List(ctx context.Context, prefix string) iter.Seq2[Entry, error]
 
-	// Traits tells what the store can lose and how far it reaches. They do not
+	// Traits returns the store's possible loss and its reach. They do not
 	// change while the store is open.
 	Traits(ctx context.Context) (Traits, error)
 
@@ -116,7 +115,7 @@ func ClockOf(s Store) (clock Clock, ok bool) {
 type Named interface {
 	// Name says where the store is: its engine, its servers or its folder, its
 	// database and its prefix. Clients that can reach different registers have
-	// different names. It has no secret, and it is known without asking the engine.
+	// different names. It is free of secrets, and it is known without asking the engine.
 	// Empty means that it is not known.
 	Name() string
 }
@@ -155,15 +154,14 @@ var (
 	// but ErrConflict.
 	ErrClosed = errors.New("store: closed")
 
-	// ErrDamaged is wrapped by the errors about what is stored and can't be
-	// read: torn, altered, removed, of another program or of a newer version of
-	// this one. Trying again does not help; an operator must mend it. A swap that
-	// returns it has an unknown outcome, as with any error but ErrConflict. An
-	// engine that can't tell damage from an outage does not return it.
-	ErrDamaged = errors.New("store: what is stored can't be read")
+	// ErrDamaged is wrapped by errors about stored entries that can't be read: torn, altered, removed,
+	// of another program or of a newer version of this one. Trying again does not help; an operator
+	// must mend it. A swap that returns it has an unknown outcome, as with any error but ErrConflict.
+	// An engine that can't tell damage from an outage does not return it.
+	ErrDamaged = errors.New("store: the stored entry can't be read")
 
-	// ErrNoStore is wrapped by what an engine's Open returns when its config
-	// demands a store that exists, and there is none. Nothing was made. Engines
-	// that have nothing to make before the first swap do not return it.
+	// ErrNoStore is wrapped by the error of an engine's Open when its config demands an existing store,
+	// and it is missing. Nothing was made. Engines that have nothing to make before the first swap do
+	// not return it.
 	ErrNoStore = snowfence.NewError(snowfence.ClassFinal, "store: nothing is there")
 )

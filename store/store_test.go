@@ -83,7 +83,7 @@ func TestTraitsMustNotContradictThemselves(t *testing.T) {
 	}
 }
 
-// plain, clocked and decorated are stores of which only the clock matters.
+// plain, clocked and decorated are stores that differ in their clocks alone.
 type plain struct{ store.Store }
 
 type clocked struct{ store.Store }

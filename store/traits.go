@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Traits tell what a store can lose and how far it reaches.
+// Traits are a store's possible loss and its reach.
 type Traits struct {
 	// Engine is the engine's name, for people: "memory", "file", "etcd".
 	Engine string

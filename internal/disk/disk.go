@@ -14,9 +14,9 @@ var ErrSync = errors.New("fsync")
 // Folder is an open folder. Paths are relative to it, with forward slashes; "." is the
 // folder itself.
 //
-// Its errors satisfy errors.Is with fs.ErrNotExist and fs.ErrExist as those of package
-// os do. Nothing is durable before a sync: a power failure may take back any change of a
-// folder since its last Sync, each by itself, and any part of a file's content.
+// Its errors satisfy errors.Is with fs.ErrNotExist and fs.ErrExist as package os' errors do. Nothing is
+// durable before a sync: a power failure may take back any change of a folder since its last Sync, each
+// by itself, and any part of a file's content.
 type Folder interface {
 	// Read returns a file's content, at most limit bytes of it.
 	Read(path string, limit int) ([]byte, error)
@@ -46,7 +46,7 @@ type Folder interface {
 	// Symlink makes a symbolic link. It fails with fs.ErrExist if the path is taken.
 	Symlink(target, path string) error
 
-	// Sync makes durable what was created, renamed and removed in a folder.
+	// Sync makes the creations, renames and removals in a folder durable.
 	Sync(path string) error
 
 	// SyncAncestors makes the folder's own path durable.
@@ -59,7 +59,7 @@ type Folder interface {
 
 // File is an open file.
 type File interface {
-	// Write writes the content from the beginning, and leaves what may be behind it. When
+	// Write writes the content from the beginning, and leaves the rest of the file. When
 	// it fails, a part may be written.
 	Write(content []byte) error
 
@@ -75,13 +75,13 @@ type File interface {
 	Close() error
 }
 
-// Info is what is known of a path.
+// Info is the file system's knowledge of a path.
 type Info struct {
 	Stamp
 	Link bool // a symbolic link
 }
 
-// Stamp is what the file system notes of a file by itself, and no program can set: which
+// Stamp is the file system's own note on a file, which programs can't set: which
 // file it is, and when it was last changed. Inode numbers are given again.
 type Stamp struct {
 	Device  uint64    `json:"device"`

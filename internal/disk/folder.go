@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Permissions: only the owner may read what is in a folder, and above all write it.
+// Permissions: only the owner may read a folder's files, and above all write them.
 const (
 	folderMode = 0o700
 	fileMode   = 0o600
@@ -25,8 +25,7 @@ type folder struct {
 	there string      // path, or the nearest folder above it that was there before
 }
 
-// Open opens the folder at an absolute path. It makes the folder and those above it if
-// create is true.
+// Open opens the folder at an absolute path. It makes the folder and its parents if create is true.
 func Open(path string, create bool) (Folder, error) {
 	there := path
 	if create {

@@ -9,12 +9,11 @@ import (
 
 // System is a file system, as far as it matters to programs that lock a folder and rely
 // on fsync and rename. On a network file system a lock may hold on one host alone, and an
-// fsync may end in a server's memory. So one is refused by its name, and so is every one
-// behind which a program or another machine decides what these calls mean: FUSE, and the
-// 9p and virtiofs that sandboxes and light virtual machines (gVisor, Kata) show to a
-// container.
+// fsync may end in a server's memory. So one is refused by its name, and so is every one behind which a
+// program or another machine decides the meaning of these calls: FUSE, and the 9p and virtiofs that
+// sandboxes and light virtual machines (gVisor, Kata) show to a container.
 type System struct {
-	// Name is what people call it.
+	// Name is its usual name.
 	Name string
 
 	// Network is true if other machines can change its files, or might.
@@ -34,7 +33,7 @@ func (s System) Refusal() string {
 	return s.Name + "; it needs a local disk"
 }
 
-// Warning says what is lost on a file system that forgets, and when. It is empty
+// Warning names the loss on a file system that forgets, and its time. It is empty
 // for any other.
 func (s System) Warning() string {
 	if s.Forgets == "" {

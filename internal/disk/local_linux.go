@@ -9,9 +9,9 @@ import (
 // fuse is the number of every FUSE file system, local or not.
 const fuse = 0x65735546
 
-// kinds are the file systems whose files other machines can change, and those that forget
-// everything, by the number that statfs(2) and the kernel's linux/magic.h give them. Those
-// outside the kernel have the one that coreutils' stat knows.
+// kinds are the file systems whose files other machines can change, and the ones that forget
+// everything, by the number that statfs(2) and the kernel's linux/magic.h give them. File systems
+// outside the kernel have coreutils' number.
 func kinds() map[uint32]System {
 	return map[uint32]System{
 		0x00006969: {Name: "NFS", Network: true},
@@ -70,8 +70,8 @@ func systemOf(path string) (System, error) {
 	return classify(number, mountType(mounts, device(uint64(stat.Dev)))), nil //nolint:unconvert // it has 32 bits on some machines
 }
 
-// device returns a device number as the table of mounts spells it. The bits
-// are those of gnu_dev_major and gnu_dev_minor in the C library.
+// device returns a device number as the table of mounts spells it. The bits follow gnu_dev_major and
+// gnu_dev_minor in the C library.
 func device(d uint64) string {
 	major := d>>8&0xfff | d>>32&0xfffff000
 	minor := d&0xff | d>>12&0xffffff00
@@ -80,8 +80,8 @@ func device(d uint64) string {
 
 // classify tells a kind of file system by its number and, for FUSE, its type
 // in the table of mounts. Of FUSE only fuseblk is local for certain: a local
-// block device with a file system in user space. Behind any other one a
-// program decides what a lock, a rename and an fsync mean.
+// block device with a file system in user space. Behind any other one a program decides the meaning of
+// a lock, a rename and an fsync.
 func classify(number uint32, mounted string) System {
 	if number == fuse {
 		if mounted == "" {

@@ -81,8 +81,8 @@ func Persist(t *testing.T, s store.Store, key string, version store.Version, val
 	return version
 }
 
-// SwapOfALeaderAlone pauses all servers but the leader, by which a swap is sent. When the leader has taken it, what
-// the leader shows must be the value from before.
+// SwapOfALeaderAlone pauses all servers but the leader, by which a swap is sent. When the leader has
+// taken it, the leader must show the value from before.
 func SwapOfALeaderAlone(t *testing.T, s store.Store, servers []*testkit.Server, leader *testkit.Server, taken func(context.Context) error, shown func() (string, error)) {
 	t.Helper()
 	version := Swap(t, s, "key", "", "before")

@@ -34,7 +34,7 @@ type Engine struct {
 	// Beside says that the rules are checked beside other subtests, but for the one that counts goroutines. It comes first.
 	Beside bool
 
-	// Wire returns what a part of a key or a value looks like in a request. Nil means that it is sent as it is.
+	// Wire returns the form of a part of a key or a value in a request. Nil means that it is sent as it is.
 	Wire func(text string) string
 
 	// Prepare makes a place ready, so that each swap is one request.
@@ -220,7 +220,7 @@ func calls(s store.Store, version store.Version) map[string]func(context.Context
 	return all
 }
 
-// ended returns what a call returned, and fails the test if it hangs.
+// ended returns a call's results, and fails the test if it hangs.
 func ended(t *testing.T, name string, call func() error) error {
 	t.Helper()
 	returned := make(chan error, 1)

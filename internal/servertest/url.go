@@ -16,7 +16,7 @@ type URLs struct {
 	// Parse returns the config that a URL means, and CheckFiles checks its files. Required.
 	Parse func(url string) (Config, error)
 
-	Meaning map[string]Config // what a URL means
+	Meaning map[string]Config // the meaning of a URL
 	Bad     map[string]string // a part of the error that refuses a URL
 	Files   map[string]string // by a query that names a file that does not exist, the field in the error
 }

@@ -1,6 +1,6 @@
 // Package sqlsession is about sessions of a database that other clients use too: behind a pooler, or in the pool
-// of a program. What one of them has SET stays in the session. So a statement that writes reads the
-// settings of the session that it runs in, and what was judged when a connection was made proves nothing.
+// of a program. A SET of one of them stays in the session. So a statement that writes reads the
+// settings of the session that it runs in, and a judgement from the time of connecting proves nothing.
 package sqlsession
 
 import (
@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Settings are what a session says about itself, as text. One that it does not have is empty.
+// Settings are a session's settings, as text. One that it does not have is empty.
 type Settings map[string]string
 
 // separator stands between settings. Only the last one may hold it.
@@ -43,8 +43,8 @@ func Expression(mysql bool, names []string, extra ...string) string {
 	return concat + "('" + separator + "', " + strings.Join(terms, ", ") + ")"
 }
 
-// Parse reads the value of an expression whose settings have these names, those of extra first. If it has fewer values,
-// no setting is known.
+// Parse reads the value of an expression whose settings have these names, extra's first. If it has
+// fewer values, no setting is known.
 func Parse(text string, names []string) Settings {
 	s := make(Settings, len(names))
 	values := strings.SplitN(text, separator, len(names))
@@ -59,7 +59,7 @@ func Parse(text string, names []string) Settings {
 
 // NoConnectionError is returned for a call that ended while it waited for a connection of a pool.
 type NoConnectionError struct {
-	Most int // connections of the pool, all of which are in use; 0 if that is not known
+	Most int // connections of the pool, all in use; 0 if that is not known
 	Err  error
 }
 

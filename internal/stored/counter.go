@@ -12,9 +12,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Counter is what the store keeps for one counter. It is never deleted.
+// Counter is the store's entry for one counter. It is never deleted.
 type Counter struct {
-	// Kind is what counts: "segment", "ticket" or "daily".
+	// Kind is the kind of counter: "segment", "ticket" or "daily".
 	Kind string
 
 	// Incarnation is a random 128-bit number in hexadecimal, drawn when the record was
@@ -36,7 +36,7 @@ type Counter struct {
 	Zone   string
 	Digits int
 
-	// Lanes are what counts apart, ascending by name. A daily sequence has a lane for each
+	// Lanes are the separate counts, ascending by name. A daily sequence has a lane for each
 	// of its last dates, "20261122". Every other counter has one, without a name. No lane
 	// goes but the earliest, when there are too many.
 	Lanes []Lane

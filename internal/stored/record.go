@@ -19,12 +19,12 @@ import (
 // write a greater format, and their records are refused for that.
 const format = 1
 
-// record is what is written as one object of JSON.
+// record is the written object of JSON.
 type record interface {
 	// text returns a struct for package json to write and to read: every field of
 	// the text in its order, each but the format a pointer into the record.
 	text() any
-	// check returns an error if what was read contradicts itself.
+	// check returns an error if the record contradicts itself.
 	check() error
 	// Encode writes the record.
 	Encode() ([]byte, error)

@@ -172,7 +172,7 @@ func FuzzDecodeRegister(f *testing.F) {
 			}
 			return
 		}
-		// What is read is what this program would write.
+		// The input is in this program's own form.
 		again, err := DecodeRegister(encoded(t, r))
 		if err != nil || !reflect.DeepEqual(again, r) {
 			t.Errorf("%+v became %+v, %v", r, again, err)

@@ -62,7 +62,7 @@ func (p Process) Same(other Process) bool {
 	return p.Host == other.Host && p.PID == other.PID && p.Started.Equal(other.Started)
 }
 
-// Register is what the store keeps for one worker id. It is never deleted.
+// Register is the store's entry for one worker id. It is never deleted.
 type Register struct {
 	// Namespace and incarnation, repeated from the namespace's record.
 	Layout, Incarnation string

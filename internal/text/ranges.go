@@ -22,7 +22,7 @@ func (r Range) String() string {
 // RangeError is returned for a part of a list that is no range.
 type RangeError struct{ Part, Limit string }
 
-// Error names the part and says what it must be.
+// Error names the part and its limit.
 func (e *RangeError) Error() string { return strconv.Quote(e.Part) + ": " + e.Limit }
 
 // ParseRanges reads numbers and ranges of numbers, such as 0-31,40, and returns them as
@@ -57,7 +57,7 @@ func RangesOf(numbers []int64) []Range {
 	return Join(ranges)
 }
 
-// Join sorts ranges, in place, and makes one of those that touch or overlap.
+// Join sorts ranges, in place, and joins ranges that touch or overlap.
 func Join(ranges []Range) []Range {
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
 	joined := ranges[:0]

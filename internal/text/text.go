@@ -1,4 +1,4 @@
-// Package text is the small change of what the program writes and reads: numbers
+// Package text reads and writes small things: numbers, ranges, lists: numbers
 // with commas, plurals, amounts of bytes, lists of numbers, errors without the
 // program's name.
 //
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Number is what can be counted.
+// Number is any countable type.
 type Number interface{ ~int | ~int64 | ~uint64 }
 
 // Grouped writes a number with commas: "12,345".

@@ -116,7 +116,7 @@ func TestSwapThatNoMajorityHasIsNotShown(t *testing.T) {
 			err = errors.New("nothing is proposed")
 		}
 		return err
-	}, func() (string, error) { // by a read that no majority confirms: this package asks for none
+	}, func() (string, error) { // by a read without a majority's confirmation: this package leaves them off
 		response, err := direct.Get(t.Context(), etcdstore.DefaultPrefix+"/key", clientv3.WithSerializable())
 		if err != nil || len(response.Kvs) != 1 {
 			return "", fmt.Errorf("%v, %w", response, err)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// DefaultPrefix begins the keys of a store whose config names no prefix.
+	// DefaultPrefix begins the keys of a store whose config leaves the prefix empty.
 	DefaultPrefix = "snowfence"
 
 	maxPrefix   = 255
@@ -26,7 +26,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config says which cluster to use. It shows no password when it is printed.
+// Config says which cluster to use. Its printed form hides the password.
 type Config struct {
 	// Endpoints are members of one cluster, each as host:port. At least one.
 	Endpoints []string
@@ -46,16 +46,16 @@ type Config struct {
 	TLS *TLS
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
-	// away: of members that do not sync. Zero means none is ever lost.
+	// away: of members that do not sync. Zero means durable.
 	Loss time.Duration
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
-	// for concurrent use and never repeat itself, or versions do.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
+	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no
-// file. An error names the part that is wrong, and never shows a password.
+// file. An error names the wrong part, and hides the password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("etcdstore", url, []string{"etcd", "etcds"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{Endpoints: u.Endpoints(defaultPort), Prefix: strings.Trim(u.Path, "/"), Loss: u.Duration("loss"), TLS: u.TLS(u.Scheme == "etcds")}

@@ -22,8 +22,8 @@
 //     the cluster that was opened.
 //   - Members whose data agree. Open refuses a cluster with the alarm CORRUPT, which
 //     etcd raises only where its own check is on (--corrupt-check-time).
-//   - Nobody who restores a snapshot, or forces a new cluster from one member's data,
-//     while holders run: bounds that were written since are forgotten.
+//   - While holders run, operators must not restore a snapshot, or force a new cluster
+//     from one member's data: bounds that were written since are forgotten.
 //
 // Nothing here rests on etcd's leases, on watches or on any clock.
 //
@@ -38,9 +38,9 @@
 // # Reads and outcomes
 //
 // Get and List are confirmed by a majority, so they are not stale, but for races that
-// etcd has mended up to 2026. A stale read passes, and no decision rests on one. A member shows applied
-// writes, and it applies writes that a majority has synced to its logs: no loss of power, not even of
-// all members, takes a read value back.
+// etcd has mended up to 2026. A stale read passes, because decisions rest on swaps alone. A member
+// shows applied writes, and it applies writes that a majority has synced to its logs: no loss of power,
+// not even of all members, takes a read value back.
 //
 // Without a majority calls fail, and nothing is acknowledged: at once on a member
 // that knows of no leader, else when the call's context ends. The next call goes

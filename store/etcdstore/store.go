@@ -38,7 +38,7 @@ const (
 	authenticate = "/etcdserverpb.Auth/Authenticate" // the method by which a user asks for a token
 
 	separator = "\n"
-	// beyond is the byte after the separator: no stored value lies between a
+	// beyond is the byte after the separator: stored values never lie between a
 	// token with the separator and the token with this.
 	beyond = "\x0b"
 )
@@ -78,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.client, s.anonymous, err = s.connect()
 	if !stop() {
 		if err == nil {
-			_ = s.release() // says no more than that its context has ended
+			_ = s.release() // says only that its context has ended
 		}
 		err = ended(ctx, err)
 	}
@@ -150,12 +150,12 @@ func (s *Store) connect() (client, anonymous *clientv3.Client, err error) {
 			return invoke(ctx, method, request, reply, c, options...)
 		}))
 	if client, err = clientv3.New(c); err != nil {
-		_ = anonymous.Close() // says no more than that it was closed
+		_ = anonymous.Close() // says only that it was closed
 	}
 	return client, anonymous, err
 }
 
-// Get implements [store.Store]. It is never stale: a read is confirmed by a
+// Get implements [store.Store]. It is always fresh: a read is confirmed by a
 // majority, so that a member which was cut off from the others does not answer for long with its last
 // state.
 func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
@@ -182,7 +182,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	ctx, cancel := s.life.Bound(ctx)
 	defer cancel()
 	if prev != "" && !storeclient.IsToken(string(prev)) {
-		return "", store.ErrConflict // no register ever had it
+		return "", store.ErrConflict // a register never had it
 	}
 	name := s.prefix + key
 	guard := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(name), "=", 0)}
@@ -274,7 +274,7 @@ func (s *Store) Name() string { return s.config.Name() }
 // String returns the store's config, without its password.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
-// GoString is String, so that %#v shows no password either.
+// GoString is String, so that %#v hides the password too.
 func (s *Store) GoString() string { return s.String() }
 
 // failure is the meaning of a library's error: the store was closed, the

@@ -71,7 +71,7 @@ func rawClient(t *testing.T, server *testkit.Server) *clientv3.Client {
 	return client
 }
 
-// requireUser lets in nobody but root and the user ids, who may use the prefix.
+// requireUser lets in only root and the user ids, who may use the prefix.
 func requireUser(t *testing.T, server *testkit.Server) {
 	t.Helper()
 	raw := rawClient(t, server)

@@ -26,7 +26,7 @@ func TestFullServerRefusesSwapsAndShowsWhatItHas(t *testing.T) {
 		if _, err := raw.Put(t.Context(), "ballast", strings.Repeat("b", 64<<10)); err != nil {
 			break
 		} else if filled > 64 {
-			t.Fatal("it is never full")
+			t.Fatal("it always has room")
 		}
 	}
 	if _, err := s.Swap(t.Context(), "key", version, []byte("lost")); err == nil || errors.Is(err, store.ErrConflict) || !strings.Contains(err.Error(), "space exceeded") {
@@ -104,7 +104,7 @@ func TestPausedMajorityAcknowledgesNothing(t *testing.T) {
 	for _, server := range paused {
 		server.Pause()
 	}
-	// The one that is left answers, and has no say.
+	// The one that is left answers, without a vote.
 	alone := etcdstore.Config{Endpoints: []string{left.Addr()}}
 	tried := map[string]bool{"before": true}
 	for i := range 12 {
@@ -155,7 +155,7 @@ func TestClientWritesNoLog(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
 		if _, err := etcdstore.Open(ctx, etcdstore.Config{Endpoints: []string{address}, User: "ids", Password: "hush"}); err == nil {
-			t.Error("opened on nobody")
+			t.Error("opened without servers")
 		}
 		return
 	}

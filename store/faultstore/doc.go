@@ -1,7 +1,6 @@
-// Package faultstore makes any store fail on purpose. A [Store] decorates
-// another one, and a [Plan] says what happens to each call: an error before
-// the call reaches the engine, an error after it took effect (a lost reply), a
-// swap that arrives late, a delay on either way, a stale read.
+// Package faultstore makes any store fail on purpose. A [Store] decorates another one, and a [Plan]
+// chooses the fault of each call: an error before the call reaches the engine, an error after it took
+// effect (a lost reply), a swap that arrives late, a delay on either way, a stale read.
 //
 //	faulty := faultstore.New(inner, faultstore.Seeded(42, faultstore.Rates{
 //		Before:    0.05,
@@ -11,8 +10,8 @@
 //
 // A fault depends on the seed and on the call alone (its verb, its key, and
 // how many such calls came before it), and never on the order in which
-// goroutines happen to run. So the seed replays a failure, and
-// [Store.Calls] tells what was done to which call.
+// goroutines happen to run. So the seed replays a failure, and [Store.Calls] lists each call with its
+// fault.
 //
 // Plans compose: [Only] confines a plan to some calls, [Nth] hits one call,
 // [First] asks several plans in turn, and a Plan is a function, so anything

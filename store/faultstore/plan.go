@@ -24,7 +24,7 @@ type Call struct {
 	N    uint64 // how many calls of this verb and key there have been, this one included
 }
 
-// A Fault is what goes wrong with a call. The zero Fault is none. Its parts combine,
+// A Fault is the failure of a call. The zero Fault is none. Its parts combine,
 // and happen in the order of the fields.
 type Fault struct {
 	// Delay holds the call back before it reaches the engine. A context that
@@ -44,7 +44,7 @@ type Fault struct {
 	// verbs.
 	Again bool
 
-	// Stale answers a read from what this client saw before: each register as
+	// Stale answers a read from this client's earlier answers: each register as
 	// it was one state earlier, if more than one of its states were seen. It
 	// means nothing to Swap and Traits.
 	Stale bool
@@ -59,7 +59,7 @@ type Fault struct {
 	ReplyDelay time.Duration
 }
 
-// A Plan decides what goes wrong with a call. It is called once for each call and must
+// A Plan chooses the fault of a call. It is called once for each call and must
 // be safe for concurrent use.
 type Plan func(Call) Fault
 

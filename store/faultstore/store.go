@@ -74,8 +74,8 @@ func (s *Store) Follow(plan Plan) {
 	s.plan = plan
 }
 
-// Calls returns every call so far with what befell it, in the order in which
-// the calls began. They are kept for as long as the store is.
+// Calls returns every call so far with its fault, in the order in which the calls began. They are kept
+// for as long as the store is.
 func (s *Store) Calls() []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +237,7 @@ func (s *Store) request(ctx context.Context, fault Fault) error {
 	return nil
 }
 
-// reply is the way back. What it fails was carried out.
+// reply is the way back. A failed call was carried out.
 func (s *Store) reply(ctx context.Context, fault Fault) error {
 	if fault.LostReply {
 		return fmt.Errorf("%w on the way back from the store", ErrInjected)

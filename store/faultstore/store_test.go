@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// value returns what s shows at key, and "missing" if it shows nothing.
+// value returns the value of key in s, and "missing" if it shows nothing.
 func value(t *testing.T, s store.Store, key string) string {
 	t.Helper()
 	e, err := s.Get(t.Context(), key)
@@ -107,7 +107,7 @@ func TestLateSwapTakesEffectWhenDelivered(t *testing.T) {
 			t.Fatalf("swap: %v", err)
 		}
 	}
-	clear(sent) // what is on its way is no longer the caller's
+	clear(sent) // a value on its way is not the caller's any more
 	if got := value(t, s, "a"); got != "missing" {
 		t.Errorf("before it is delivered: %q", got)
 	}
@@ -186,7 +186,7 @@ func TestDelayHoldsTheCallOrItsReplyBack(t *testing.T) {
 	tests := []struct {
 		name    string
 		fault   faultstore.Fault
-		during  string // what the store holds half-way
+		during  string // the store's content half-way
 		timeout time.Duration
 		want    error
 		after   string
@@ -227,8 +227,7 @@ func TestDelayHoldsTheCallOrItsReplyBack(t *testing.T) {
 	}
 }
 
-// faults makes n swaps of each key, on a goroutine each, and returns what
-// befell every call.
+// faults makes n swaps of each key, on a goroutine each, and returns every call's fault.
 func faults(t *testing.T, seed uint64, n int, keys ...string) map[faultstore.Call]faultstore.Fault {
 	t.Helper()
 	s := faultstore.New(memstore.New().Client(), faultstore.Seeded(seed, faultstore.Rates{
@@ -238,7 +237,7 @@ func faults(t *testing.T, seed uint64, n int, keys ...string) map[faultstore.Cal
 	for _, key := range keys {
 		all.Go(func() {
 			for range n {
-				// Only what befalls the call matters.
+				// Only the call's fault matters.
 				_, _ = s.Swap(t.Context(), key, "", nil)
 			}
 		})

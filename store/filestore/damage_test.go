@@ -75,8 +75,8 @@ func TestDamagedRegisterIsNamedAndNeverTakenForAbsent(t *testing.T) {
 	}
 }
 
-// TestRegisterWithoutOneHeadAndItsContentIsDamaged shows what a plain copy of a folder in
-// use can hold: it is refused, not misread.
+// TestRegisterWithoutOneHeadAndItsContentIsDamaged shows the possible content of a plain copy of a
+// folder in use: it is refused, not misread.
 func TestRegisterWithoutOneHeadAndItsContentIsDamaged(t *testing.T) {
 	for name, change := range map[string]func(content, head string) error{
 		"no head":    func(_, head string) error { return os.Remove(head) },
@@ -128,7 +128,7 @@ func TestForeignFileAmongRegistersIsNamedByList(t *testing.T) {
 		return n, nil
 	}
 	folder := filepath.Join(dir, filepath.FromSlash(shardOf("key").folder()))
-	// What can't be a register is no matter.
+	// Other names do not matter.
 	for _, name := range []string{".DS_Store", earlierNew, "key.v~", filepath.Base(newPath("key", storeclient.Token{1}))} {
 		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestForeignFileAmongRegistersIsNamedByList(t *testing.T) {
 	if n, err := list(); n != 1 || err != nil {
 		t.Errorf("%d registers, %v", n, err)
 	}
-	// What claims to be one is.
+	// A register's name does.
 	for _, name := range []string{"Key.v", ".v", "stray.v", "stray.reg"} {
 		path := filepath.Join(folder, name)
 		if err := os.WriteFile(path, nil, 0o600); err != nil {

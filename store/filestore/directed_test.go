@@ -7,8 +7,8 @@ import (
 	"snowfence.example/snowfence/internal/disk/modeldisk"
 )
 
-// directed runs a schedule many times. Chance chooses what listings show and what power
-// failures take, and nothing else.
+// directed runs a schedule many times. Chance chooses the content of listings and the loss of power
+// failures, and nothing else.
 func directed(t *testing.T, schedule func(w *world)) {
 	t.Helper()
 	for seed := range uint64(1000) {

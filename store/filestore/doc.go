@@ -2,12 +2,12 @@
 // of processes of one host that share the folder. A swap is on the disk before it
 // is acknowledged, through a crash of the process or of the machine.
 //
-// # What is in the folder
+// # The folder
 //
-//	snowfence.store             says what the folder is and in which format
+//	snowfence.store marks the folder and its format
 //	snowfence.lock -> registers a symbolic link, which keeps programs of format 1 out
 //	registers/00 … ff           256 folders, a register's picked by a hash of its key
-//	registers/ab/KEY.v/         one register; once there, this name never goes
+//	registers/ab/KEY.v/         one register; once there, this name stays
 //	    W                       the content of version W: key, version, value, checksum
 //	    V-W.head                empty: "W counts, and came after V"; always exactly one
 //	registers/ab/KEY+X.new/     a register's first version, being made
@@ -21,19 +21,18 @@
 // The writer writes and fsyncs the content of a new version X, and renames the head V-W to
 // W-X. The rename checks and changes the version in one step: if another swap came first,
 // the old name is gone, and the rename fails. Then the writer fsyncs the folder,
-// acknowledges, and removes what it had listed before. So it removes only contents whose
-// owners come too late. No step waits for another process. A process that is stopped or
-// killed at any step holds nobody up.
+// acknowledges, and removes the files that it had listed before. So it removes only contents whose
+// owners come too late. Each step is free of waiting for another process. Other processes go on when a
+// process is stopped or killed at any step.
 //
 // The first swap of a register makes the whole folder under another name and renames that.
 // A register of format 1 is converted so by its first swap.
 //
-// Between the rename and the last fsync others could read what a power failure would still
-// take back. Therefore the file of the version before stays until the folder is fsynced. A
-// reader or writer that finds it fsyncs the folder itself before it believes the head. The
-// file is looked up by its name, because a listing may miss names that come meanwhile. A
-// power failure before the fsync may leave the head without its content: then the version
-// before counts, whose content is still there.
+// Between the rename and the last fsync others could read a version that a power failure would still
+// take back. Therefore the file of the version before stays until the folder is fsynced. A reader or
+// writer that finds it fsyncs the folder itself before it believes the head. The file is looked up by
+// its name, because a listing may miss names that come meanwhile. A power failure before the fsync may
+// leave the head without its content: then the version before counts, whose content is still there.
 //
 // Writers that are killed leave contents that no head names. The next swap removes them. If
 // more than eight have gathered, a writer sweeps first: it renames the head, so that the
@@ -51,24 +50,22 @@
 // [ErrFailed]; open the store again once the disk is well.
 //
 // Of a file's content no later success proves anything: the kernel reports a
-// failure once, and may then drop what it could not write. So that swap is never
-// made.
+// failure once, and may then drop the unwritten data. So that swap stays unmade.
 //
 // Of a folder a later success counts. The version before is still there, so the next reader
 // or writer, in any process, must fsync the folder with success before its head
 // counts. That rests on the file system. One with a journal or with
 // copy-on-write (ext4, XFS, btrfs, ZFS, APFS) stops when it can't write its own
-// structures: each later fsync fails, until it is mounted again and its journal
-// tells what is there. One without (ext2, FAT, ext4 without its journal) may forget
-// the failure, and does not rename atomically through a power failure either. It is
-// no place for a store, and can't be told for certain.
+// structures: each later fsync fails, until it is mounted again and its journal is replayed. One
+// without (ext2, FAT, ext4 without its journal) may forget the failure, and does not rename atomically
+// through a power failure either. It is no place for a store, and can't be told for certain.
 //
 // A file that is torn, foreign or of a newer format is an error that names it.
 // Nothing is ever taken for absent because it cannot be read.
 //
-// # What to mind
+// # Limits
 //
-// docs/engines.md is for operators: file systems and what they can do, and backups.
+// docs/engines.md is for operators: the abilities of file systems, and backups.
 //
 // Two folders are two stores, and two spaces of ids, on one host too. Processes that
 // are to share one space open one folder, and run as one user: the folder is open to
@@ -76,10 +73,10 @@
 // block device. Network file systems are refused, and FUSE but for local block devices:
 // their caches do not keep the promises above.
 //
-// A restored backup is an old state: only the clock keeps new ids above those that were
-// issued since. So restore with no process running, and check the clock first. To copy a
-// folder, stop its processes, or take a snapshot that is atomic: a plain copy of a folder in
-// use may hold registers that are refused as damaged. A file system in memory,
-// or a container's own layer, empties the store when it goes; [Store.Warnings] tells. A
-// disk that loses what it has acknowledged takes durability away from everything above it.
+// A restored backup is an old state: only the clock keeps new ids above the ids issued since. So
+// restore while all processes are stopped, and check the clock first. To copy a folder, stop its
+// processes, or take a snapshot that is atomic: a plain copy of a folder in use may hold registers that
+// are refused as damaged. A file system in memory, or a container's own layer, empties the store when
+// it goes; [Store.Warnings] tells. A disk that loses acknowledged writes takes durability away from
+// everything above it.
 package filestore

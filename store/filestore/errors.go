@@ -10,9 +10,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// What can be wrong with a folder or a file in it. They come wrapped, with the
-// path. Those that no retry mends, which are ErrForeign, ErrDamaged, ErrNewer
-// and ErrReplaced, come as [store.ErrDamaged] too.
+// The faults of a folder or a file in it. They come wrapped, with the
+// path. ErrForeign, ErrDamaged, ErrNewer and ErrReplaced, which outlast every retry, come as
+// [store.ErrDamaged] too.
 var (
 	// ErrForeign is returned when a folder or a file is not of this store: by
 	// Open for a folder that holds other things, by the verbs for a file where
@@ -39,16 +39,15 @@ var (
 	// together with the failure.
 	ErrFailed = errors.New("filestore: failed, and must be opened again")
 
-	// ErrUnsupported is returned by Open where the operating system lacks what
-	// the store needs.
+	// ErrUnsupported is returned by Open where the operating system lacks a call of the store.
 	ErrUnsupported = errors.New("filestore: not supported on this operating system")
 )
 
-// A FileError says what is wrong with a file or a folder.
+// A FileError is the fault of a file or a folder.
 type FileError struct {
 	Path   string // of the file or folder
 	Err    error  // one of this package's errors, store.ErrNoStore, or a context's
-	Detail string // what was found, and what was expected
+	Detail string // the found value, and the expected one
 }
 
 // Error names the path first.
@@ -59,8 +58,8 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("filestore: %s: %v: %s", e.Path, e.Err, e.Detail)
 }
 
-// Unwrap returns Err, and [store.ErrDamaged] where no retry mends it, and
-// fs.ErrNotExist where there is no store.
+// Unwrap returns Err, and [store.ErrDamaged] where a retry can't mend it, and
+// fs.ErrNotExist where the store is missing.
 func (e *FileError) Unwrap() []error {
 	if slices.Contains([]error{ErrForeign, ErrDamaged, ErrNewer, ErrReplaced}, e.Err) {
 		return []error{e.Err, store.ErrDamaged}

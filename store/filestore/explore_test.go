@@ -303,7 +303,7 @@ func (w *world) run() {
 			a.stop()
 		}
 	}()
-	bursts, faults := w.pick(3), w.pick(3) // faults are of one kind or none
+	bursts, faults := w.pick(3), w.pick(3) // faults are of one kind, or absent
 	sticky := []int{2, 4, 16}[w.pick(3)]
 	live := slices.Clone(actors)
 	for cuts, current := w.pick(4), 0; len(live) > 0; {

@@ -93,7 +93,7 @@ const (
 	markerHead   = "snowfence file store, format "
 	markerFormat = 2
 	markerBody   = "\n\n" +
-		"Snowfence keeps here what it must not forget. Do not edit, copy or sync this\n" +
+		"Snowfence keeps its memory here. Do not edit, copy or sync this\n" +
 		"folder while it is in use, and do not restore an old copy of it lightly: ids\n" +
 		"that were issued since could be issued again.\n"
 )
@@ -101,7 +101,8 @@ const (
 // marker returns the marker of a format.
 func marker(format int) string { return markerHead + strconv.Itoa(format) + markerBody }
 
-// parseMarker returns the format that a marker names. Its error is a *FileError. The marker is constant, so it needs no checksum.
+// parseMarker returns the format that a marker names. Its error is a *FileError. The marker is
+// constant, so a checksum is unnecessary.
 func parseMarker(b []byte) (int, error) {
 	for n := 1; n <= markerFormat; n++ {
 		if string(b) == marker(n) {

@@ -9,8 +9,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// FuzzDecodeRegister holds that nothing is taken for a register but what the
-// encoder writes, bit by bit, and that everything else gets an error of a kind.
+// FuzzDecodeRegister holds that only the encoder's output is taken for a register, bit by bit, and that
+// everything else gets an error of a kind.
 func FuzzDecodeRegister(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte(magic))

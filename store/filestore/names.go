@@ -17,7 +17,7 @@ const (
 	registersName = "registers"
 	unfinished    = "+" // behind the marker's name and the lock's: a file that is to take its place
 
-	// ignoredName is what file systems put into the root of a volume.
+	// ignoredName is a file system's own name in the root of a volume.
 	ignoredName = "lost+found"
 )
 
@@ -66,9 +66,9 @@ func newPath(key string, version storeclient.Token) string {
 // stem is the part of a path that all files of a key's register share.
 func stem(key string) string { return shardOf(key).folder() + "/" + flat(key) }
 
-// flat turns a key into a part of a file name. Keys have no '+', so no two keys share a
-// name, and the suffixes keep "." and ".." from meaning folders. The longest name has 237
-// bytes. Keys have no capitals, so file systems that fold case are fine too.
+// flat turns a key into a part of a file name. Keys are free of '+', so two keys never share a name,
+// and the suffixes keep "." and ".." from meaning folders. The longest name has 237 bytes. Keys have no
+// capitals, so file systems that fold case are fine too.
 func flat(key string) string { return strings.ReplaceAll(key, "/", "+") }
 
 // isUnfinished reports whether a name in a shard is of a first version of key's register
@@ -86,7 +86,7 @@ func keyAt(s shard, name string) (string, error) {
 		base, ok = strings.CutSuffix(name, earlierSuffix)
 	}
 	if !ok {
-		return "", nil // a first version being made, or what some file manager left
+		return "", nil // a first version being made, or the remains of a file manager
 	}
 	key := strings.ReplaceAll(base, "+", "/")
 	if err := store.ValidateKey(key); err != nil {

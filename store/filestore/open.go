@@ -24,9 +24,8 @@ type Config struct {
 
 	// Existing refuses to create a store: Dir must hold one already. For a folder
 	// that is missing or empty an error that is [store.ErrNoStore], and
-	// fs.ErrNotExist, is returned, and nothing is made. Set it to read what others
-	// wrote, and where an empty folder can only mean that the right one is not
-	// mounted.
+	// fs.ErrNotExist, is returned, and nothing is made. Set it to read others' registers, and where an
+	// empty folder can only mean that the right one is not mounted.
 	Existing bool
 
 	// Clock passes the wait for the lock of an earlier version, when a folder of format 1
@@ -34,8 +33,7 @@ type Config struct {
 	Clock snowfence.Clock
 
 	// Rand gives the random bytes of versions, 16 for each. Nil means
-	// crypto/rand. It must never repeat itself, in this process or another, or
-	// versions do.
+	// crypto/rand. It must not repeat itself, in this process or another, because versions would.
 	Rand io.Reader
 }
 
@@ -71,8 +69,8 @@ func ParseURL(url string) (Config, error) {
 	return Config{Dir: path}, nil
 }
 
-// Name names the store, as [Store.Name] does: by its folder, absolute and after symbolic links. Those of a
-// folder that is not there yet are not followed.
+// Name names the store, as [Store.Name] does: by its folder, absolute and after symbolic links. The
+// links of a missing folder are not followed.
 func (c Config) Name() string {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil {
@@ -156,7 +154,7 @@ func openOn(ctx context.Context, d disk.Folder, path string, c Config) (*Store, 
 // inspect returns the format of the folder's store, 0 for an empty folder, and an error if
 // the folder is not a store and may not become one. It writes nothing: nothing belongs into
 // somebody else's folder. So another process may just be creating the store. The marker is
-// looked for last: it tells that what was there before is no stranger's.
+// looked for last: it shows that the earlier content is not a stranger's.
 func (s *Store) inspect(existing bool) (format int, err error) {
 	foreign := s.checkForeign()
 	format, err = s.findMarker()
@@ -188,8 +186,8 @@ func (s *Store) findMarker() (int, error) {
 }
 
 // checkForeign returns a *FileError if a folder without a marker holds anything that a
-// creation does not leave behind when it is cut short. Registers without a marker are the
-// remains of a store, and no place for a fresh one.
+// creation does not leave behind when it is cut short. Registers without a marker are the remains of a
+// store, and unfit for a fresh one.
 func (s *Store) checkForeign() error {
 	names, err := s.disk.Names(".")
 	if err != nil {

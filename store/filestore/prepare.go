@@ -78,7 +78,7 @@ func (s *Store) shutOut(ctx context.Context) error {
 }
 
 // replaceLock puts a symbolic link in the place of the lock file, and reports whether there
-// is one now. Only the holder of the lock renames, so nobody replaces a file under its holder.
+// is one now. Only the holder of the lock renames, so a file stays under its holder.
 func (s *Store) replaceLock() (done bool, err error) {
 	there, err := s.disk.Stat(lockName)
 	if err != nil || there.Link {
@@ -135,8 +135,7 @@ func (s *Store) makeFolders() error {
 	return nil
 }
 
-// settleShards removes the swaps that writers of format 1 have left, and makes durable what
-// they renamed.
+// settleShards removes the swaps that writers of format 1 have left, and makes their renames durable.
 func (s *Store) settleShards() error {
 	for i := range shards {
 		folder := shardAt(i).folder()
@@ -173,7 +172,7 @@ func (s *Store) putMarker() error {
 	if err != nil {
 		return err
 	}
-	names, _ := s.disk.Names(".") // a file that stays is in nobody's way
+	names, _ := s.disk.Names(".") // a file that stays is harmless
 	for _, name := range names {
 		if isMarkerCopy(name) || name == lockName+unfinished {
 			_ = s.disk.Remove(name)

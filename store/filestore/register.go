@@ -16,13 +16,13 @@ const mostLooks = 100
 // errChanged is returned by look when a swap was made meanwhile.
 var errChanged = errors.New("changed meanwhile")
 
-// A register is what one look at a register has found. Its version is the zero one if
-// there is no register.
+// A register is the finding of one look at a register. Its version is the zero one for a missing
+// register.
 type register struct {
 	entry store.Entry
-	path  string // of its folder; empty, as what follows, if it has none yet
+	path  string // of its folder; empty, as the next fields, before its first version
 	head  head
-	names []string // in its folder: contents, also those that no head names
+	names []string // in its folder: contents, also unnamed ones
 
 	// fresh is true until the first swap in the folder, or the last sweep, has been
 	// cleared up.
@@ -57,7 +57,7 @@ func (s *Store) find(key string) (register, error) {
 	return register{}, damaged(registerPath(key), "it has no head, or more than one")
 }
 
-// look lists the register's folder and reads what its head names. Its error is
+// look lists the register's folder and reads its head's content. Its error is
 // fs.ErrNotExist if there is no folder, and errChanged if another look is needed.
 func (s *Store) look(key string) (r register, err error) {
 	r = register{path: registerPath(key)}
@@ -146,7 +146,7 @@ func (s *Store) read(key, path string) (store.Entry, error) {
 	return e, err
 }
 
-// syncFolder makes durable what was created, renamed and removed in a folder of the store.
+// syncFolder makes the creations, renames and removals in a folder of the store durable.
 func (s *Store) syncFolder(path string) error { return needed(s.sync(path), path) }
 
 // sync is syncFolder for a folder that others may remove. A failed fsync ends the store's

@@ -23,7 +23,7 @@ import (
 const (
 	stopIn     = "FILESTORE_TEST_STOP_IN" // the store's folder
 	stopAt     = "FILESTORE_TEST_STOP_AT" // the change of the folder before which it stops
-	conflicted = "conflict"               // what it writes if its swap comes too late
+	conflicted = "conflict"               // its value if its swap comes too late
 )
 
 // stopping is a folder whose user stops itself, as if by SIGSTOP from outside, before the
@@ -138,6 +138,6 @@ func TestStoppedWriterHoldsNobodyUp(t *testing.T) {
 		})
 	}
 	if made != 2 {
-		t.Errorf("%d swaps are made, want those that are stopped after the rename", made)
+		t.Errorf("%d swaps are made, want the ones stopped after the rename", made)
 	}
 }

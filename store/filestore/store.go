@@ -100,7 +100,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return store.Traits{Engine: "file", Durable: true, OneHost: true}, nil
 }
 
-// Warnings returns what the operator must know whenever the store is used: that
+// Warnings returns the sentences that the operator must read whenever the store is used: that
 // its folder is on a file system which forgets everything, in memory or in a
 // container's own layer. It is fit for tests alone.
 func (s *Store) Warnings() []string {
@@ -123,8 +123,8 @@ func (s *Store) Close() error {
 }
 
 // call runs f, which uses the disk, while the folder is the one that was opened. If the
-// context or the store's life ends first, call returns and f runs on: no context can
-// call the disk back.
+// context or the store's life ends first, call returns and f runs on: a context can't call the disk
+// back.
 func call[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
 	if err := s.usable(ctx); err != nil {
 		var none T

@@ -202,7 +202,7 @@ func TestFolderThatIsNotAStoreIsRefusedUntouched(t *testing.T) {
 		name    string
 		prepare func(dir string) error
 		want    error
-		names   string // what the message names
+		names   string // the message's path
 	}{
 		{"somebody's document", write("letter.txt", "dear"), ErrForeign, "letter.txt"},
 		{"somebody's folder", write("photos/1.jpg", ""), ErrForeign, "photos"},
@@ -267,8 +267,7 @@ func TestExistingStoreIsDemanded(t *testing.T) {
 	}
 }
 
-// What is left of a store, or is none, is not passed over as if nothing were
-// there.
+// The remains of a store, or a foreign folder, are not passed over as an empty folder.
 func TestFolderThatIsNotEmptyIsNotTakenForNoStore(t *testing.T) {
 	foreign, damaged := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "letter"), nil, 0o600); err != nil {
@@ -337,7 +336,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // an example's folder is worth no error
+	defer func() { _ = os.RemoveAll(dir) }() // an error of an example's folder does not matter
 
 	s, err := Open(context.Background(), Config{Dir: dir})
 	if err != nil {

@@ -57,8 +57,8 @@ func (s *Store) swap(key string, prev store.Version, value []byte) (store.Versio
 
 // advance puts a file into a register's folder, and then renames the head to next. It
 // removes the files that were there before, but for the content of the version that
-// counts. Its error is errChanged if another swap or a sweep came first: then this call
-// had no effect and never will.
+// counts. Its error is errChanged if another swap or a sweep came first: then this call is without
+// effect for good.
 func (s *Store) advance(key string, r register, next head, name string, content []byte) error {
 	path := r.path + "/" + name
 	if err := s.put(path, content); err != nil {
@@ -66,7 +66,7 @@ func (s *Store) advance(key string, r register, next head, name string, content 
 	}
 	err := s.disk.Rename(r.path+"/"+r.head.name(), r.path+"/"+next.name())
 	if errors.Is(err, fs.ErrNotExist) {
-		_ = s.disk.Remove(path) // nobody needs it, and it is swept otherwise
+		_ = s.disk.Remove(path) // it is useless, and swept otherwise
 		return errChanged
 	}
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Store) put(path string, content []byte) error {
 // tidy removes all that the first swap in a register's folder leaves beside it: the
 // register of format 1, and the folders of others that wanted to be first. The version
 // before stays until this is done, so that the next writer does it if this one can't.
-// Errors do not matter, here and in what follows: the swap is made.
+// Errors do not matter, from here on: the swap is made.
 func (s *Store) tidy(key string) {
 	_ = s.disk.Remove(earlierPath(key))
 	folder := shardOf(key).folder()

@@ -15,8 +15,8 @@ import (
 // same returns an error unless the id is the store's. The first one that is seen is.
 //
 // The anchor, a Lease by the name of the prefix, is made before the first register. It has a random id, and so has each
-// register. A client notices by it that the namespace was deleted, or that another cluster answers: what it reads there,
-// and what it does not find, says nothing.
+// register. A client notices by it that the namespace was deleted, or that another cluster answers: its
+// readings there, and missing ones, prove nothing.
 func (s *Store) same(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

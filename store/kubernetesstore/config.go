@@ -14,7 +14,7 @@ import (
 // DefaultPrefix begins the names of the Leases of a store whose config names no prefix.
 const DefaultPrefix = "snowfence"
 
-// label is what a namespace and a prefix must be.
+// label is the form of a namespace and a prefix.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // Config says which cluster to use. It has no secrets: they are in files.
@@ -27,7 +27,7 @@ type Config struct {
 	Prefix string
 
 	// Kubeconfig is the file that has the server and the user, and Context is the context there. If both are empty, a pod
-	// uses its service account, and other programs use what kubectl would.
+	// uses its service account, and other programs use kubectl's configuration.
 	Kubeconfig, Context string
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take away. Zero means that none is ever lost.

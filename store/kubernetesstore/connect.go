@@ -55,11 +55,12 @@ func (c Config) locate() (at place, err error) {
 	return at, err
 }
 
-// connect returns what sends requests as the place says, and what closes idle connections.
+// connect returns a client for the place's requests, and a function that closes idle connections.
 //
-// client-go makes the TLS configuration and adds the credentials, those of plugins too. The connections are our own, and
-// speak HTTP/1.1: a call that ends while the server is silent takes its connection with it, and the next call finds the
-// server again. With HTTP/2 all calls share one connection, also where it leads to nobody any more.
+// client-go makes the TLS configuration and adds the credentials, also from plugins. The connections
+// are our own, and speak HTTP/1.1: a call that ends while the server is silent takes its connection
+// with it, and the next call finds the server again. With HTTP/2 all calls share one connection, also
+// where it leads to nobody any more.
 func (at place) connect() (http.RoundTripper, func(), error) {
 	if at.config.ExecProvider != nil {
 		at.config.ExecProvider.StdinUnavailable = true // nobody types here

@@ -1,5 +1,5 @@
 // Package kubernetesstore keeps registers in the API server of a Kubernetes cluster, as Leases of
-// coordination.k8s.io/v1. It promises what package store asks for, as far as the cluster's etcd does.
+// coordination.k8s.io/v1. It keeps the contract of package store, as far as the cluster's etcd does.
 //
 //	kubernetes:///NAMESPACE?prefix=ids&kubeconfig=/etc/snowfence/kubeconfig&context=production
 //
@@ -16,6 +16,6 @@
 // HOLDER in kubectl's output is the host and the process id of the last writer, and renewTime is the time of its write,
 // by its own clock. They are for people. Other fields would repeat the value, which this package does not read.
 //
-// The URL has no host. Without the keys kubeconfig and context, a pod uses its service account, and other programs what
-// kubectl would use. The other key is loss.
+// The URL has no host. Without the keys kubeconfig and context, a pod uses its service account, and
+// other programs use kubectl's configuration. The other key is loss.
 package kubernetesstore

@@ -21,7 +21,7 @@ const (
 	valueAnnotation   = "snowfence.example/value"
 	storeAnnotation   = "snowfence.example/store" // the anchor's
 
-	hashed  = "x-" // begins what stands for a key that can't be a part of a name
+	hashed  = "x-" // begins the name of a key that can't be a part of a name
 	maxName = 253
 )
 
@@ -42,8 +42,8 @@ func leaseName(prefix, key string) string {
 // valueText is a value as an annotation has it: a literal of Go, in ASCII. Most values are text, and read well.
 func valueText(value []byte) string { return strconv.QuoteToASCII(string(value)) }
 
-// entry reads a register. What this package would not have written is damaged, and so is a Lease that vanishes by
-// itself or with its owner.
+// entry reads a register. A Lease in another form than this package writes is damaged, and so is a
+// Lease that vanishes by itself or with its owner.
 func entry(l *coordination.Lease, prefix string) (store.Entry, error) {
 	key, token := l.Annotations[keyAnnotation], l.Annotations[versionAnnotation]
 	text, err := strconv.Unquote(l.Annotations[valueAnnotation])
@@ -65,7 +65,8 @@ func newLease(prefix, id, key, token string, value []byte, writer string) *coord
 	return l
 }
 
-// patch makes a register what next is, if both parts of its version are those given: all of it or nothing (RFC 6902).
+// patch writes next into a register, if both parts of its version are the given ones: all of it or
+// nothing (RFC 6902).
 func patch(token, resource string, next *coordination.Lease) []map[string]any {
 	const annotations = "/metadata/annotations/snowfence.example~1"
 	operation := func(op, path string, value any) map[string]any {

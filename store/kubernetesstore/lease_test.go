@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// subdomain is what Kubernetes demands of the name of a Lease (RFC 1123), besides its length.
+// subdomain is Kubernetes' form of a Lease's name (RFC 1123), besides its length.
 var subdomain = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 func TestPlainKeyIsReadInItsName(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestLabelFollowsThePod has a server note each label, and refuse those that the test says.
+// TestLabelFollowsThePod has a server note each label, and refuse the test's choice.
 func TestLabelFollowsThePod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex // guards labels

@@ -88,7 +88,7 @@ func kubeconfig(t *testing.T, servers map[*testkit.Server]*testkit.Kubernetes, p
 	return (*testkit.Kubernetes)(nil).Kubeconfig(t, "http://"+p.Addresses[0], p.Password)
 }
 
-// damage is what others can do to a register.
+// damage is the harm that others can do to a register.
 func damage(servers map[*testkit.Server]*testkit.Kubernetes) map[string]func(*testing.T, *testkit.Server, string, string) {
 	all := map[string]func(*testing.T, *testkit.Server, string, string){}
 	annotation := func(name string, text any) map[string]any {

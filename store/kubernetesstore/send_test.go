@@ -85,7 +85,7 @@ func register(key, token, resource string) *coordination.Lease {
 	return l
 }
 
-// refuse is the answer of an API server that did not do what it was asked for.
+// refuse is the answer of an API server that did not carry the request out.
 func refuse(code int, reason, name string) reply {
 	return reply{code: code, body: map[string]any{"kind": "Status", "reason": reason, "message": "no", "details": map[string]string{"name": name}}}
 }

@@ -33,7 +33,7 @@ type Store struct {
 	unused func() // closes idle connections
 	life   *storeclient.Life
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	anchor string     // the id of the store; empty until one was seen
 	paused time.Time  // until when the server wants no request
 }
@@ -113,9 +113,10 @@ func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, erro
 // both parts of its version. The API server may judge a patch by a Lease from its cache. But its transaction with etcd
 // compares the revision of that Lease, so nothing newer is written over.
 //
-// The request is sent once. A copy that a proxy delivers meets another version and is rejected; what is rejected is
-// looked at. After a rollback a late copy can take effect. It has the same token then, but the resource version that the
-// server gives at that time. RFC 9110 (9.2.2) lets no proxy repeat a POST or a PATCH.
+// The request is sent once. A copy that a proxy delivers meets another version and is rejected; a
+// rejected change is looked at. After a rollback a late copy can take effect. It has the same token
+// then, but the resource version that the server gives at that time. RFC 9110 (9.2.2) lets no proxy
+// repeat a POST or a PATCH.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(store.ValidateKey(key), store.ValidateValue(value), s.life.Usable(ctx)); err != nil {
 		return "", err
@@ -148,9 +149,9 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	return e.Version, nil
 }
 
-// look says what became of a swap that failed. Only a rejection by the API server is final: the name is taken (409), a
-// test failed or the Lease would be invalid (422), or there is no such Lease (404). All else leaves the outcome unknown,
-// also that a server was too busy (429): the caller settles it.
+// look returns the outcome of a swap that failed. Only a rejection by the API server is final: the name
+// is taken (409), a test failed or the Lease would be invalid (422), or there is no such Lease (404).
+// All else leaves the outcome unknown, also that a server was too busy (429): the caller settles it.
 //
 // After a rejection the register decides. The swap's own token means that a copy came first: the API server's client of
 // etcd can send a transaction again. The version from before means another reason. Any other version is a conflict.

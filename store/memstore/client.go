@@ -28,7 +28,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 	return storeurl.Open(ctx, url, ParseURL, Open)
 }
 
-// Open opens a memory of its own, of the kind that c describes. It has no other clients.
+// Open opens a memory of its own, of the kind that c describes. It is without other clients.
 // [New] is for a memory with several clients. An error names the field that is wrong.
 func Open(_ context.Context, c Config) (*Store, error) {
 	if c.Loss < 0 {
@@ -61,8 +61,8 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	return entry(key, r), nil
 }
 
-// Swap implements [store.Store]. Besides the errors named there it returns
-// only those of the memory's random source, and then nothing took effect.
+// Swap implements [store.Store]. Besides the errors named there it returns only errors of the memory's
+// random source, and then nothing took effect.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err

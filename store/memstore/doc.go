@@ -12,6 +12,6 @@
 //
 // It can also fail as real engines do, on command and no further than it
 // declares: [Memory.Failover] takes away the youngest acknowledged writes of a
-// lossy memory, and [Memory.Restore] rolls the whole store back, which no
-// engine declares and every one can suffer at the hands of its operator.
+// lossy memory, and [Memory.Restore] rolls the whole store back, which engines do not declare, and
+// which their operators can do to every engine.
 package memstore

@@ -15,16 +15,16 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Config says what kind of store a [Memory] is. Its zero value is a durable
+// Config is the kind of store that a [Memory] plays. Its zero value is a durable
 // one without a clock.
 type Config struct {
 	// Rand gives the random bytes of versions, 16 for each, one call at a time. Nil
-	// means crypto/rand. A seeded source makes versions replay; for versions never
-	// to repeat it must never repeat itself.
+	// means crypto/rand. A seeded source makes versions replay; it must not repeat itself, because
+	// versions would.
 	Rand io.Reader
 
 	// Loss is the greatest age of an acknowledged write that Failover can take
-	// away. Zero means none: the memory is durable. It is never negative.
+	// away. Zero means durable: the memory is durable. It is never negative.
 	Loss time.Duration
 
 	// Clock measures the age of writes, by its monotonic time. Nil means the
@@ -50,14 +50,13 @@ type Memory struct {
 	journal   []write // the writes that Failover may still take away, oldest first
 }
 
-// register is a register's state. Its value is never written to once it is
-// here, so states may share it.
+// register is a register's state. Its value is read-only once it is here, so states may share it.
 type register struct {
 	version store.Version
 	value   []byte
 }
 
-// write is an acknowledged swap and what it replaced.
+// write is an acknowledged swap and the replaced entry.
 type write struct {
 	at     time.Duration // when it was acknowledged, on the monotonic clock
 	key    string
@@ -105,7 +104,7 @@ func (m *Memory) Snapshot() Snapshot {
 }
 
 // Restore rolls the store back (or forward) to s, under its clients' feet. The zero
-// Snapshot empties it. Versions never repeat all the same.
+// Snapshot empties it. Versions stay unique all the same.
 func (m *Memory) Restore(s Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,8 +173,8 @@ func (m *Memory) swap(key string, prev store.Version, value []byte) (store.Versi
 	return version, nil
 }
 
-// record keeps what a write replaced for as long as Failover may take the
-// write away, and forgets what is older.
+// record keeps the entry that a write replaced for as long as Failover may take the write away, and
+// forgets older ones.
 func (m *Memory) record(key string, before register) {
 	now := m.clock.Monotonic()
 	safe := 0

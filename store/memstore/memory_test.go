@@ -54,7 +54,7 @@ func put(t *testing.T, s store.Store, key string, prev store.Version, value stri
 	return version
 }
 
-// value returns what key holds, and "missing" if it does not exist.
+// value returns the key's value, and "missing" if it does not exist.
 func value(t *testing.T, s store.Store, key string) string {
 	t.Helper()
 	e, err := s.Get(t.Context(), key)
@@ -75,7 +75,7 @@ func TestFailoverTakesTheYoungestWritesAway(t *testing.T) {
 	}{
 		{0, 0, "a at 3s", "b at 2s"},
 		{500 * time.Millisecond, 1, "a at 1s", "b at 2s"},
-		{time.Second, 1, "a at 1s", "b at 2s"}, // what is exactly as old stays
+		{time.Second, 1, "a at 1s", "b at 2s"}, // a write of exactly that age stays
 		{1001 * time.Millisecond, 2, "a at 1s", "missing"},
 		{2 * time.Second, 2, "a at 1s", "missing"},
 		{2001 * time.Millisecond, 3, "a at 0s", "missing"},

@@ -85,7 +85,7 @@ func (c Config) judge(s jetstream.StreamConfig) error {
 		{"storage", s.Storage != jetstream.FileStorage, s.Storage, "file: memory forgets"},
 		{"retention", s.Retention != jetstream.LimitsPolicy, s.Retention, "limits: the others drop consumed messages"},
 		{"discard", s.Discard != jetstream.DiscardNew, s.Discard, "new: a full bucket drops registers otherwise"},
-		{"discard_new_per_subject", s.DiscardNewPerSubject, true, "false: no register could be swapped"},
+		{"discard_new_per_subject", s.DiscardNewPerSubject, true, "false: registers could not be swapped"},
 		{"max_msgs_per_subject", s.MaxMsgsPerSubject != 1, s.MaxMsgsPerSubject, "1 (history 1): a register is its last message"},
 		{"max_age", s.MaxAge != 0, s.MaxAge, "0: registers do not expire"},
 		{"subject_delete_marker_ttl", s.SubjectDeleteMarkerTTL != 0, s.SubjectDeleteMarkerTTL, "0: registers do not expire"},

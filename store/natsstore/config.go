@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// DefaultBucket is the bucket of a store whose config names none.
+	// DefaultBucket is the bucket of a store whose config leaves it empty.
 	DefaultBucket = "snowfence"
 
-	// DefaultPrefix begins the keys of a store whose config names no prefix.
+	// DefaultPrefix begins the keys of a store whose config leaves the prefix empty.
 	DefaultPrefix = "snowfence"
 
 	// DefaultLoss is the loss of a store whose config says nothing of it: for how
@@ -40,8 +40,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config names the servers, and holds their operator's assertions. It shows no
-// secret when it is printed.
+// Config names the servers, and holds their operator's assertions. Its printed form hides the secrets.
 type Config struct {
 	// Endpoints are the servers of one cluster, each as host:port. At least one.
 	// Unnamed ones are not used.
@@ -87,18 +86,18 @@ type Config struct {
 	// set.
 	Loss time.Duration
 
-	// UnsafeIgnoreLoss makes the store pass for durable although no operator
-	// asserts that it is. When it then loses acknowledged swaps, ids repeat. See the
-	// package's comment before you set it, and [Store.Warnings].
+	// UnsafeIgnoreLoss makes the store pass for durable without an operator's assertion. When it then
+	// loses acknowledged swaps, ids repeat. See the package's comment before you set it, and
+	// [Store.Warnings].
 	UnsafeIgnoreLoss bool
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
-	// for concurrent use and never repeat itself, or versions do.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
+	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no
-// file. An error names the part that is wrong, and never shows a password.
+// file. An error names the wrong part, and hides the password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("natsstore", url, []string{"nats"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{
@@ -130,7 +129,7 @@ func (c Config) CheckFiles() error {
 func (c Config) Name() string {
 	user := c.User
 	if c.Password == "" && c.PasswordFile == "" {
-		user = "" // it is a token, which is of no account
+		user = "" // it is a token, which does not matter
 	}
 	return storeurl.Name("nats", c.Endpoints, cmp.Or(c.Bucket, DefaultBucket), "prefix", cmp.Or(c.Prefix, DefaultPrefix),
 		"user", user, "creds", c.CredsFile, "nkey", c.NKeyFile)

@@ -37,7 +37,7 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 		},
 		Spoiled: store.ErrDamaged,
 		Login: func(t *testing.T) (*testkit.Server, servertest.Place, map[string]servertest.Place) {
-			// The rights of docs/engines.md and no others.
+			// Exactly the rights of docs/engines.md.
 			server := testkit.NATS(t, `accounts: { A: { jetstream: enabled, users: [ { user: u, password: "s3cret", permissions: { publish: { allow: [
 				"$JS.API.STREAM.INFO.KV_snowfence", "$JS.API.STREAM.CREATE.KV_snowfence", "$JS.API.STREAM.MSG.GET.KV_snowfence",
 				"$JS.API.CONSUMER.CREATE.KV_snowfence.>", "$JS.API.CONSUMER.MSG.NEXT.KV_snowfence.*", "$JS.API.CONSUMER.DELETE.KV_snowfence.*",
@@ -80,7 +80,7 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 	})
 }
 
-// NATS 2.9, which can't be durable, has no part in this.
+// NATS 2.9, which can't be durable, is left out.
 func TestDurableStoreLosesNothingAndOnlyTheUnsafeOneWarns(t *testing.T) {
 	for query, warnings := range map[string]int{"durable=true": 0, "unsafe-ignore-loss=true": 1} {
 		c, err := ParseURL("nats://h?" + query)

@@ -211,7 +211,7 @@ func TestReadsAskTheLeaderAlone(t *testing.T) {
 		}
 	}
 	if reads == 0 {
-		t.Error("no read was seen")
+		t.Error("reads were not seen")
 	}
 }
 

@@ -77,7 +77,7 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 	// one server after the other, in this goroutine.
 	var keep []func() bool
 	next := &session{}
-	var unreached []error // the client's own error does not say why it found no server
+	var unreached []error // the client's own error leaves out why it found no server
 	// The dialer gets names, not addresses: certificates are for names.
 	options = append(options, nats.SkipHostLookup(), nats.SetCustomDialer(dialer(func(network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{Timeout: connectLimit}).DialContext(ctx, network, address)

@@ -108,7 +108,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if prev != "" {
 		var ok bool
 		if guard, ok = numberOf(prev); !ok {
-			return "", store.ErrConflict // no register ever had this version
+			return "", store.ErrConflict // a register never had this version
 		}
 	}
 	entry, err := s.read(ctx, current, key)
@@ -139,8 +139,8 @@ func (s *Store) publish(ctx context.Context, current *session, key string, guard
 
 	limited, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	// The client would repeat a publish that no server took. Without a message id the
-	// server sees no duplicates: it would acknowledge the second of two equal swaps.
+	// The client would repeat a publish that every server refused. Without a message id the server
+	// can't see duplicates: it would acknowledge the second of two equal swaps.
 	ack, err := current.js.PublishMsg(limited, message,
 		jetstream.WithRetryAttempts(0),
 		jetstream.WithExpectStream(s.config.stream()),
@@ -164,7 +164,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 }
 
 // Warnings returns the sentences that the operator must read whenever the store is used,
-// a sentence each; none, if there is nothing to be said.
+// a sentence each; an empty list is usual.
 func (s *Store) Warnings() []string {
 	if !s.config.UnsafeIgnoreLoss {
 		return nil
@@ -189,7 +189,7 @@ func (s *Store) Name() string { return s.config.Name() }
 // String returns the store's config, without its secrets.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
-// GoString is String, so that %#v shows no secret either.
+// GoString is String, so that %#v hides the secrets too.
 func (s *Store) GoString() string { return s.String() }
 
 // begin returns a session for a call, after making one if there is none.
@@ -219,9 +219,9 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 	return fmt.Errorf("natsstore: %s: %w", verb, err)
 }
 
-// read returns the register at key. The server says of one that it can't read that there
-// is none, but still counts it. One that it gave up when it read its files after a crash
-// is not counted either: nothing tells it from one that never was.
+// read returns the register at key. The server reports an unreadable message as missing, but still
+// counts it. One that it gave up when it read its files after a crash is not counted either: nothing
+// tells it from one that never was.
 func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
 	e, err := s.last(ctx, current, key)
 	if !errors.Is(err, store.ErrNotFound) {

@@ -75,7 +75,7 @@ func copyFolder(from, to string) error {
 }
 
 // TestSwapIsSentOnceWhateverBecomesOfIt counts the publishes that reach the server when no answer comes
-// in time, and when nobody takes a publish.
+// in time, and when a publish stays untaken.
 func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	server := testkit.NATS(t)
 	proxy := testkit.NewProxy(t, server.Addr())
@@ -114,7 +114,7 @@ func TestSwapIsSentOnceWhateverBecomesOfIt(t *testing.T) {
 	proxy.Heal()
 	reached(t, s)
 
-	// Without its stream nobody answers a publish: the client's default is to
+	// Without its stream a publish stays unanswered: the client's default is to
 	// send it again, twice.
 	if err := js.DeleteStream(t.Context(), s.config.stream()); err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 	}
 	proxy.Heal()
 	survives("a cut")
-	// Nobody resets a connection to a machine that is gone: pings tell.
+	// A connection to a machine that is gone is not reset: pings tell.
 	proxy.Drop()
 	gone := current(s).conn
 	testkit.Eventually(t, func(context.Context) error {

@@ -64,7 +64,7 @@ func (a *answers) element(line []byte) (text int, err error) {
 	case '%':
 		list = 2
 	default:
-		return 0, fmt.Errorf("the line %.32q: its first byte is no type of RESP: is it a Redis server?", line)
+		return 0, fmt.Errorf("the line %.32q: its first byte is not a type of RESP: is it a Redis server?", line)
 	}
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 	switch {

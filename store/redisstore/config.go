@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// DefaultPrefix begins the keys of a store whose config names no prefix.
+	// DefaultPrefix begins the keys of a store whose config leaves the prefix empty.
 	DefaultPrefix = "snowfence:"
 
 	// DefaultLoss is the loss of a store whose config neither says one nor
@@ -46,8 +46,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config names the server, and holds its operator's assertions. It shows no
-// password when it is printed.
+// Config names the server, and holds its operator's assertions. Its printed form hides the password.
 type Config struct {
 	// Endpoints are the primary and its replicas, or the Sentinels, each as host:port. At least one.
 	Endpoints []string
@@ -80,7 +79,7 @@ type Config struct {
 	// means the endpoint's host.
 	TLS *TLS
 
-	// Durable asserts that no acknowledged swap is ever lost: every write is
+	// Durable asserts that every acknowledged swap lasts: every write is
 	// synced, and no replica takes the primary's place. What contradicts it is
 	// refused, as far as it can be seen.
 	Durable bool
@@ -100,15 +99,15 @@ type Config struct {
 	// not matter.
 	Replicated bool
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
-	// for concurrent use and never repeat itself, or versions do.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
+	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 
 	guess *guess // not nil if Loss is the default: no operator asserts it
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no
-// file. An error names the part that is wrong, and never shows a password.
+// file. An error names the wrong part, and hides the password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("redisstore", url, []string{"redis", "rediss"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{

@@ -76,7 +76,7 @@ func (c Config) options(tls *tls.Config, server string, addresses ...string) *re
 		PoolTimeout:           2 * callLimit,
 		ContextTimeoutEnabled: true,
 		PoolSize:              connections,
-		PipelinePoolSize:      -1, // calls that are sent together use the same connections, and no more
+		PipelinePoolSize:      -1, // calls that are sent together use the same connections
 		ConnMaxLifetime:       connectionLife,
 	}
 }

@@ -36,7 +36,7 @@ func TestSeveralEndpointsAreTriedUntilAPrimaryAnswers(t *testing.T) {
 	s := open(t, c)
 	version := servertest.Swap(t, s, "key", "", "before")
 	replicated(t, primary, replica)
-	// An endpoint that hangs costs the call that found out, and no more.
+	// An endpoint that hangs costs only the call that found out.
 	primary.Pause()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -57,8 +57,8 @@ func (g *guess) opened() {
 }
 
 // LogTo makes the store log to log from now on: an error when the loss of a failover becomes unbounded,
-// while the config gives none. Somebody must act on it within ten minutes. A store that was never given
-// a logger logs nothing.
+// while the config gives none. Somebody must act on it within ten minutes. A store without a logger
+// logs nothing.
 func (s *Store) LogTo(log *slog.Logger) {
 	if g := s.config.guess; g != nil {
 		g.mu.Lock()

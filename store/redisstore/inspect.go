@@ -23,8 +23,8 @@ const everysecLoss = 2 * time.Second
 // late. 2.4 s were measured on a machine that was far too busy.
 const lagSlack = 3 * time.Second
 
-// A ServerError is returned for a server that this store can't stand on. None of
-// its registers was read or written.
+// A ServerError is returned for a server that this store can't stand on. Its registers were not read or
+// written.
 type ServerError struct {
 	// Server is its address.
 	Server string
@@ -34,8 +34,8 @@ type ServerError struct {
 	Reason string
 }
 
-// Error names the server, the setting, its value and the required value. There is
-// no Unwrap, and must be none: the client library returns wrapped errors in the place of inspect's own.
+// Error names the server, the setting, its value and the required value. It must stay without Unwrap:
+// the client library returns wrapped errors in the place of inspect's own.
 func (e *ServerError) Error() string {
 	value := fmt.Sprintf("is %q", e.Value)
 	if e.Value == "" {
@@ -56,7 +56,7 @@ func (c Config) inspector(server string) func(context.Context, *redis.Conn) erro
 			return err
 		}
 		if c.Sentinel != "" && found["redis_mode"] == "sentinel" {
-			return nil // it is asked for the primary, and no more
+			return nil // it is asked for the primary alone
 		}
 		return c.judge(server, found)
 	}
@@ -148,8 +148,8 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 		"or say loss=, if what promotes refuses a replica that lags further", max(1, replicas))))
 }
 
-// replicas returns how many replicas INFO shows. One that is still getting its
-// first copy is none, and may be a backup.
+// replicas returns how many replicas INFO shows. One that is still getting its first copy does not
+// count, and may be a backup.
 func (s settings) replicas() (n int) {
 	for name, value := range s {
 		if strings.HasPrefix(name, "slave") && strings.HasPrefix(value, "ip=") &&

@@ -201,8 +201,8 @@ func TestDefaultLossOutlastsAPrimaryWhoseReplicaFellSilent(t *testing.T) {
 	control.Wait()
 }
 
-// fallSilent runs two holders of one worker id, before and after a failover, and returns how many ids both issued. It
-// starts its servers when no other does, or tests beside these would find the machine busy.
+// fallSilent runs two holders of one worker id, before and after a failover, and returns how many ids
+// both issued. It starts its servers alone, or tests beside these would find the machine busy.
 func fallSilent(t *testing.T, starting *sync.Mutex, c redisstore.Config) (repeated int) {
 	t.Helper()
 	starting.Lock()
@@ -219,7 +219,7 @@ func fallSilent(t *testing.T, starting *sync.Mutex, c redisstore.Config) (repeat
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The namespace is so old that no claim waits for it.
+	// The namespace is so old that claims do not wait for it.
 	record, err := stored.Namespace{
 		Layout: servertest.Layout().String(), Incarnation: strings.Repeat("5", 32), Created: time.Now().Add(-time.Hour),
 	}.Encode()

@@ -164,12 +164,12 @@ func (s *Store) Name() string { return s.config.Name() }
 // String returns the store's config, without its passwords.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
-// GoString is String, so that %#v shows no password either.
+// GoString is String, so that %#v hides the password too.
 func (s *Store) GoString() string { return s.String() }
 
 // get reads one register. The index comes first: a register that it showed before must be there, since
-// registers are never deleted. An empty text and no text are alike to GETRANGE, and no register is
-// either: a swap tells them apart.
+// registers are never deleted. An empty text and a missing text are alike to GETRANGE, and a register
+// is neither: a swap tells them apart.
 func (s *Store) get(ctx context.Context, client *redis.Client, key string) (store.Entry, error) {
 	var indexed *redis.FloatCmd
 	var stored *redis.StringCmd

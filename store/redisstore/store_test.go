@@ -201,7 +201,7 @@ func TestForgottenScriptIsSentOnceMoreAndTakesEffectOnce(t *testing.T) {
 	server := testkit.Redis(t)
 	proxy := testkit.NewProxy(t, server.Addr())
 	s := open(t, at(proxy.Addr()))
-	version := servertest.Swap(t, s, "key", "", "first") // a fresh server knows no script
+	version := servertest.Swap(t, s, "key", "", "first") // a fresh server has not seen the script
 	loadScript(t, s)
 	// forgotten makes a swap of a script that the server has forgotten, and counts commands.
 	forgotten := func(swap func()) {

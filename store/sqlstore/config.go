@@ -17,10 +17,10 @@ import (
 )
 
 // DefaultLoss is the loss of a store whose config neither says one nor asserts
-// that it is durable. No setting of a server bounds how far a replica may lag and
-// still be promoted; whatever promotes it does. The default covers a failover that
-// promotes none which lags by more than 10 s: 2 s more for a lag in whole seconds
-// that is measured once a second, and 6 ms for a holder's clock that runs fast by
+// that it is durable. A server's settings can't bound the lag of a replica that is promoted; whatever
+// promotes it does. The default covers a failover that promotes none which lags by more than 10 s: 2 s
+// more for a lag in whole seconds that is measured once a second, and 6 ms for a holder's clock that
+// runs fast by
 // 0.5 ms a second, come to 12.006 s. The rest is margin. Package fence wants it
 // below a third of the window, which is 20 s by default.
 const DefaultLoss = 15 * time.Second
@@ -32,8 +32,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// A Driver is what the program brings from its database driver: this package imports
-// none.
+// A Driver is the program's part of its database driver: this package does not import them.
 //
 // It may return driver.ErrBadConn only if the server did not take the statement, since
 // database/sql then sends it again. pgx and go-sql-driver keep to this: they wrote
@@ -43,7 +42,7 @@ type TLS = storeurl.TLS
 // a statement when a context ends: a commit that waits would be shown and acknowledged.
 // pgx asks, unless its dialer refuses that request.
 type Driver struct {
-	// Connector returns what makes connections to one server.
+	// Connector returns a maker of connections to one server.
 	Connector func(Server) (driver.Connector, error)
 
 	// Duplicate reports whether an error is MySQL's number 1062, a duplicate
@@ -66,13 +65,13 @@ type Server struct {
 	Password func() (string, error)
 }
 
-// Config says which table of which server holds the registers, and what the
-// operator asserts. It shows no password when it is printed.
+// Config names the table and the server of the registers, and holds the operator's assertions. Its
+// printed form hides the password.
 type Config struct {
 	// Dialect is the SQL that the server speaks. Required.
 	Dialect Dialect
 
-	// Endpoints are the servers of which one is the primary, each as host:port. The
+	// Endpoints are the primary and its replicas, each as host:port. The
 	// store then has a small pool of its own, tries the servers in turn, and judges
 	// every new connection. Either they or DB must be given.
 	Endpoints []string
@@ -93,8 +92,8 @@ type Config struct {
 
 	// DB is a pool of the caller's. The store judges one connection when it is
 	// opened, and leaves the pool open when it is closed. It should be a small pool for the
-	// store alone, of two connections: in a pool that the program's transactions use up, no
-	// lease is extended, and ids stop.
+	// store alone, of two connections: in a pool that the program's transactions use up, leases run
+	// out, and ids stop.
 	DB *sql.DB `json:"-"`
 
 	// Table holds the registers: name or schema.name, of [a-z0-9_]. Empty means
@@ -102,11 +101,11 @@ type Config struct {
 	Table string
 
 	// Existing refuses to create the table: it must be there already, or an error
-	// that is [store.ErrNoStore] is returned. Set it to read what others wrote.
+	// that is [store.ErrNoStore] is returned. Set it to read others' registers.
 	Existing bool
 
-	// Durable asserts that no acknowledged swap is ever lost: no failover to a
-	// replica that may lack some, and a disk that keeps what it has synced. A
+	// Durable asserts that every acknowledged swap lasts: no failover to a
+	// replica that may lack some, and a disk that keeps synced data. A
 	// server whose settings contradict it is refused.
 	Durable bool
 
@@ -117,19 +116,18 @@ type Config struct {
 	// comes back from its own disk after its machine crashed.
 	Loss time.Duration
 
-	// WholePages asserts that storage never leaves a page half written, whatever
-	// crashes. It excuses full_page_writes=off and innodb_doublewrite=OFF, and
-	// nothing else. A loss that is given excuses them too, as it does fsync=off.
+	// WholePages asserts that storage writes each page whole, whatever crashes. It excuses
+	// full_page_writes=off and innodb_doublewrite=OFF, and nothing else. A loss that is given excuses
+	// them too, as it does fsync=off.
 	WholePages bool
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
-	// for concurrent use and never repeat itself, or versions do.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
+	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 }
 
-// ParseURL returns the config that a URL means, but for its Driver; the package's
-// comment says what it may hold. It opens no file. An error names the part that is
-// wrong, and never shows a password.
+// ParseURL returns the config that a URL means, but for its Driver; the package's comment has its
+// columns. It opens no file. An error names the wrong part, and hides the password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("sqlstore", url, []string{"postgres", "postgresql", "mysql", "mariadb"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{
@@ -149,7 +147,7 @@ func ParseURL(url string) (Config, error) {
 
 // Name names the store, as [Store.Name] does: by its servers, database and table.
 // With PostgreSQL the user may have a
-// schema of its own, in which a table without a schema is. A pool of the caller's has no name.
+// schema of its own, in which a table without a schema is. A pool of the caller's is without a name.
 func (c Config) Name() string {
 	if c.DB != nil {
 		return ""
@@ -204,7 +202,7 @@ func (c Config) password() (string, error) {
 	return string(password), nil
 }
 
-// promise is what the operator asserts about lost writes.
+// promise is the operator's assertion about lost writes.
 type promise struct {
 	durable    bool
 	declared   bool // loss was given

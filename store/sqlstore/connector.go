@@ -24,9 +24,8 @@ const (
 )
 
 // Pool returns a small pool on the endpoints, as a store has it: for tables of other systems in
-// the same database. It tries the servers in turn, and judges every new connection by what
-// the config promises. It connects when it is first used. It returns the errors of
-// [Config.Connectors].
+// the same database. It tries the servers in turn, and judges every new connection by the config's
+// promises. It connects when it is first used. It returns the errors of [Config.Connectors].
 func (c Config) Pool() (*sql.DB, error) {
 	connectors, err := c.Connectors()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A Dialect is the SQL that a server speaks.
 type Dialect int
 
-// The dialects. The zero value is none of them.
+// The dialects. The zero value is invalid.
 const (
 	PostgreSQL Dialect = iota + 1
 	MySQL              // and MariaDB
@@ -30,7 +30,7 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("dialect %d", int(d))
 }
 
-// DefaultTable is the table of a store whose config names none.
+// DefaultTable is the table of a store whose config leaves it empty.
 const DefaultTable = "snowfence_registers"
 
 // pageSize is how many registers List reads at a time: a megabyte at most.
@@ -42,9 +42,8 @@ var postgresDDL string
 //go:embed mysql.sql
 var mysqlDDL string
 
-// DDL returns the statement that creates the table, for those who create it by
-// hand. An empty table means DefaultTable. It returns an error that names the
-// table if that is not a valid one.
+// DDL returns the statement that creates the table, for operators who create it by hand. An empty table
+// means DefaultTable. It returns an error that names the table if that is not a valid one.
 func DDL(d Dialect, table string) (string, error) {
 	table = cmp.Or(table, DefaultTable)
 	if err := validateTable(d, table); err != nil {

@@ -1,5 +1,5 @@
 // Package sqlstore keeps registers in one table of a PostgreSQL, MySQL or MariaDB
-// server, through database/sql. It promises what package store asks for. The store is
+// server, through database/sql. It keeps the contract of package store. The store is
 // lossy, because failover is asynchronous more often than not. Its operator can assert
 // otherwise.
 //
@@ -7,15 +7,15 @@
 //		Connector: func(server sqlstore.Server) (driver.Connector, error) { … },
 //	})
 //
-// The package imports no driver. The program brings pgx or go-sql-driver as a
+// Programs import the driver. The program brings pgx or go-sql-driver as a
 // [Driver], or hands in a pool of its own as Config.DB.
 //
 // docs/engines.md is for operators: the settings of a server and their effects, the
 // rights of the user, sizes, and backups.
 //
-// # What the server needs
+// # The server
 //
-// The server loses no acknowledged swap that is older than the declared loss. With
+// The server keeps every acknowledged swap that is older than the declared loss. With
 // Endpoints every new connection reads its settings, and lasts a minute; with DB one
 // connection does. Each swap and each Get compares them again. These are refused with a
 // [*ServerError]:
@@ -33,7 +33,7 @@
 // # Loss
 //
 // Loss is the greatest age of an acknowledged swap that a failover or a crash can take
-// away, 15 s by default. No setting of the server bounds it: the person or program that
+// away, 15 s by default. The server's settings can't bound it: the person or program that
 // promotes a replica must promote none that lags by more than 10 s. Package fence uses
 // a bound only when it is older than the loss, so ids stay unique through such a
 // failover. It wants a window above three losses, and refuses the 5 s of a pinned
@@ -47,17 +47,16 @@
 //
 // A swap is one statement in a transaction of its own. The server locks the row,
 // compares the version, and says how many rows it changed: one or none. Nothing stays
-// in the session, so PgBouncer may stand between. What its other clients leave there with SET, the
-// statement itself compares with what was judged: in another session it takes no effect, and
-// the call returns a [*ServerError] that names the setting. Each Get does the same. Statements name the
-// table's schema, which is looked for once, when the store is opened. A version is 128 random bits that
-// each swap writes. So it does not repeat, not even after a restored backup.
+// in the session, so PgBouncer may stand between. The statement itself compares settings that its other
+// clients leave there by SET with the judged ones: in another session it takes no effect, and the call
+// returns a [*ServerError] that names the setting. Each Get does the same. Statements name the table's
+// schema, which is looked for once, when the store is opened. A version is 128 random bits that each
+// swap writes. So it does not repeat, not even after a restored backup.
 //
 // # Storage
 //
 // One table of three columns: key, token, value. Open creates it if it is missing;
-// [DDL] is for those who create it by hand. It is never altered, and rows are never
-// deleted.
+// [DDL] is for operators who create it by hand. It is never altered, and rows are never deleted.
 //
 // # The URL
 //
@@ -69,8 +68,8 @@
 //	durable=true       asserts that none is lost; excludes loss
 //	whole-pages=true   asserts that storage never leaves a page half written
 //
-// The default port is 5432 or 3306. Several hosts are the servers of which one is the
-// primary: they are tried in turn until it answers. Two primaries in one list are two
-// stores, and ids can repeat. The keys user, password-file, tls, ca, cert and key are those
-// of every engine. The password file is read at every new connection.
+// The default port is 5432 or 3306. Several hosts are the primary and its replicas: they are tried in
+// turn until it answers. Two primaries in one list are two stores, and ids can repeat. The keys user,
+// password-file, tls, ca, cert and key mean the same in every engine. The password file is read at
+// every new connection.
 package sqlstore

@@ -16,7 +16,7 @@ import (
 
 // ServerError is returned for a server or a table that is not one to stand on.
 type ServerError struct {
-	// Reason says what was found and what it must be.
+	// Reason has the found value and the required one.
 	Reason string
 }
 
@@ -24,7 +24,7 @@ func (e *ServerError) Error() string { return "sqlstore: " + e.Reason }
 
 func unfit(format string, a ...any) error { return &ServerError{fmt.Sprintf(format, a...)} }
 
-// settings are what a session says about itself and its server, as text.
+// settings are the settings of a session and its server, as text.
 type settings = sqlsession.Settings
 
 const (
@@ -38,7 +38,7 @@ const (
 'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_wait_point', 'rpl_semi_sync_source_timeout', 'rpl_semi_sync_source_wait_no_replica')`
 )
 
-// A rule is what one setting must be, whatever is promised.
+// A rule is the required value of one setting, under any promise.
 type rule struct {
 	name string
 	fit  []string // the values that will do, in any case
@@ -49,7 +49,7 @@ type rule struct {
 	silent  bool // a server that does not tell it is fit
 }
 
-// postgresRules are those that must hold for PostgreSQL.
+// postgresRules must hold for PostgreSQL.
 func postgresRules() []rule {
 	return []rule{
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
@@ -63,7 +63,7 @@ func postgresRules() []rule {
 	}
 }
 
-// mysqlRules are those that must hold for MySQL and MariaDB.
+// mysqlRules must hold for MySQL and MariaDB.
 func mysqlRules() []rule {
 	const (
 		replica     = "a replica, or a primary that was replaced"
@@ -138,8 +138,7 @@ func (r rule) judge(s settings, p promise) error {
 
 const declared = "a loss is given and a machine that crashed never comes back with its own disk"
 
-// judgePostgres returns a *ServerError if the settings are not those of a
-// primary that keeps what is promised.
+// judgePostgres returns a *ServerError unless the settings belong to a primary that keeps the promise.
 func judgePostgres(s settings, p promise) error {
 	for _, r := range postgresRules() {
 		if err := r.judge(s, p); err != nil {
@@ -164,8 +163,7 @@ func judgePostgres(s settings, p promise) error {
 	return nil
 }
 
-// judgeMySQL returns a *ServerError if the settings are not those of a primary
-// that keeps what is promised.
+// judgeMySQL returns a *ServerError unless the settings belong to a primary that keeps the promise.
 func judgeMySQL(s settings, p promise) error {
 	for _, r := range mysqlRules() {
 		if err := r.judge(s, p); err != nil {
@@ -187,8 +185,8 @@ func judgeMySQL(s settings, p promise) error {
 	case off(s["wsrep_on"]) && s["wsrep_provider"] != "" && !strings.EqualFold(s["wsrep_provider"], "none"):
 		return unfit("wsrep_on is %s and wsrep_provider %s: must be ON, or the rest of the cluster never learns of a swap", s["wsrep_on"], s["wsrep_provider"])
 	case !off(binlog) && sync != "1" && !p.durable && !p.declared:
-		// After a crash InnoDB rolls back what the binary log has not.
-		return unfit("sync_binlog is %s: must be 1, unless a loss is given that covers what the system has not written yet", sync)
+		// After a crash InnoDB rolls back transactions that the binary log lacks.
+		return unfit("sync_binlog is %s: must be 1, unless a given loss covers writes that the system still holds in memory", sync)
 	}
 	if p.durable {
 		return judgeDurableMySQL(s)
@@ -210,9 +208,8 @@ func judgeDurableMySQL(s settings) error {
 	case flush != "1" && flush != "3":
 		return unfit("innodb_flush_log_at_trx_commit is %s: must be 1 for a durable store", flush)
 	case off(s["log_bin"]):
-		// Without it InnoDB shows a commit to others before it is on the disk: a
-		// read could return what a crash still takes away. With it, the log is
-		// synced first.
+		// Without it InnoDB shows a commit to others before it is on the disk: a read could return a
+		// write that a crash still takes away. With it, the log is synced first.
 		return unfit("log_bin is %s: must be ON for a durable store, because InnoDB alone shows commits before they are on the disk", s["log_bin"])
 	case s["sync_binlog"] != "1":
 		return unfit("sync_binlog is %s: must be 1 for a durable store", s["sync_binlog"])

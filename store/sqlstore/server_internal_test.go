@@ -20,7 +20,7 @@ var (
 	usualWhole   = promise{loss: DefaultLoss, wholePages: true}
 )
 
-// judgement is what is to be said of a server with some settings changed.
+// judgement is the expected verdict on a server with some settings changed.
 type judgement struct {
 	name    string
 	changed settings

@@ -73,7 +73,7 @@ func (s *Store) judgeKind(kind string) error {
 	return nil
 }
 
-// accept judges the settings of the session in which a statement of j was run, which are not those of j. Later
+// accept judges the settings of the session in which a statement of j was run, and which differ from j's. Later
 // statements go by them, if they are fit.
 func (s *Store) accept(ctx context.Context, connection *sql.Conn, j *judged, text string) error {
 	err := s.judge(sqlsession.Parse(text, j.read.names))
@@ -97,7 +97,7 @@ func (s *Store) accept(ctx context.Context, connection *sql.Conn, j *judged, tex
 	return nil
 }
 
-// outcome is what came of a swap.
+// outcome is the result of a swap.
 type outcome int
 
 const (
@@ -121,7 +121,8 @@ func (s *Store) swap(ctx context.Context, j *judged, key string, guard *storecli
 	return o, err
 }
 
-// swapOn runs a swap by a connection. Where no row was changed it reads the register and the settings by the same one.
+// swapOn runs a swap by a connection. Where the row stayed it reads the register and the settings by
+// the same one.
 func (s *Store) swapOn(ctx context.Context, connection *sql.Conn, j *judged, key string, guard *storeclient.Token, query string, arguments []any) (outcome, error) {
 	result, err := connection.ExecContext(ctx, query, arguments...)
 	if err != nil {
@@ -176,7 +177,7 @@ func (s *Store) get(ctx context.Context, connection *sql.Conn, j *judged, key st
 	}
 	if found := sqlsession.Parse(text, j.read.names); !off(cmp.Or(found["in_recovery"], found["read_only"], "0")) {
 		s.renew()
-		return token, value, unfit("get %q: a replica answered, which may show what a failover takes away: must be the primary", key)
+		return token, value, unfit("get %q: a replica answered, which may show a write that a failover takes away: must be the primary", key)
 	}
 	return token, value, s.accept(ctx, connection, j, text)
 }

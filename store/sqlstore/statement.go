@@ -9,8 +9,9 @@ import (
 
 // statements are the queries of a table. Each is one statement that is its own
 // transaction and leaves nothing behind in the session, so that a transaction
-// pooler may stand between. What other clients of the pooler leave behind, the statement
-// sees: a swap takes effect only in a session whose settings are those that were judged, and a read returns them.
+// pooler may stand between. The statement sees the settings that other clients of the pooler leave
+// behind: a swap takes effect only in a session with the judged settings, and a read
+// returns them.
 //
 // The server locks the row and compares with its newest version. At PostgreSQL's READ
 // COMMITTED, and at MySQL's levels from READ COMMITTED on, a swap that comes second
@@ -21,14 +22,14 @@ import (
 type statements struct {
 	session string // → settings and, of PostgreSQL, the kind of the table; a proof of it costs more than a swap may
 	get     string // key → token, value and settings, if there is a register
-	look    string // key → as get, with NULLs if there is none; slower
+	look    string // key → as get, with NULLs for a missing key; slower
 	create  string // key, token, value, settings
 	replace string // new token, value, key, token that guards, settings
 	list    string // from, to → key, token, value
 	now     string // → microseconds since 1970 in UTC, whatever the time zone
 }
 
-// expression is what a statement reads of its session.
+// expression is a statement's reading of its session.
 type expression struct {
 	names      []string
 	expression string
@@ -42,9 +43,9 @@ func postgresNames() []string {
 	}
 }
 
-// sessionOf returns what is read of a session, and of a table if it is given, which is quoted. An operator may alter that.
-// Then it has another file, or its row security is active: both cost less to read than its kind. The server parses and
-// plans the expression for every statement. So its length counts.
+// sessionOf returns the expression for a session, and for a table if a quoted one is given. An operator
+// may alter that. Then it has another file, or its row security is active: both cost less to read than
+// its kind. The server parses and plans the expression for every statement. So its length counts.
 func sessionOf(d Dialect, names []string, table string) expression {
 	if d == MySQL {
 		return expression{names, sqlsession.Expression(true, names)}
@@ -71,7 +72,7 @@ func (e expression) statements(d Dialect, t string) statements {
 	if d == MySQL {
 		// Plain INSERT says 1062 where the key exists. INSERT IGNORE would turn other
 		// failures into warnings, ON DUPLICATE KEY UPDATE counts differently under the
-		// client's flag for found rows, and WHERE NOT EXISTS does not see what another
+		// client's flag for found rows, and WHERE NOT EXISTS does not see the row that another
 		// transaction has not committed yet.
 		//
 		// Bytes travel as hexadecimal digits, which mean the same in every character set

@@ -141,11 +141,10 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	return entry([]byte(key), token.V, value)
 }
 
-// Swap implements [store.Store]. It is one statement, of which the server says
-// how many rows it affected. A *ServerError is returned for a session whose settings
-// are not fit any more, by another client of a pooler, say: nothing took effect. Serialization failures, deadlocks and lock
-// timeouts are errors like any other, though nothing took effect: the register
-// may well be at the version named.
+// Swap implements [store.Store]. It is one statement, and the server returns the number of affected
+// rows. A *ServerError is returned for a session whose settings are not fit any more, by another client
+// of a pooler, say: nothing took effect. Serialization failures, deadlocks and lock timeouts are errors
+// like any other, though nothing took effect: the register may well be at the version named.
 func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 	if err := cmp.Or(s.life.Usable(ctx), store.ValidateKey(key), store.ValidateValue(value)); err != nil {
 		return "", err
@@ -156,7 +155,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	if prev != "" {
 		known, ok := storeclient.ParseToken(string(prev))
 		if !ok {
-			return "", store.ErrConflict // no register has ever had it
+			return "", store.ErrConflict // a register never had it
 		}
 		guard = &known
 	}
@@ -183,7 +182,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 }
 
 // List implements [store.Store]. It yields the registers in the order of their
-// keys and reads 250 of them at a time; no connection is held in between.
+// keys and reads 250 of them at a time; connections are free in between.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.ListPages(prefix, pageSize, func(after string) (page []store.Entry, err error) {
 		from := []byte(prefix)
@@ -198,7 +197,7 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 	})
 }
 
-// Traits implements [store.Store]: what the config asserts.
+// Traits implements [store.Store]: the config's assertions.
 func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: s.dialect.String(), Durable: s.promise.durable, Loss: s.promise.loss})
 }
@@ -274,8 +273,8 @@ func (s *Store) renew() {
 	}
 }
 
-// bound returns the context of one call, which ends with ctx, with the store
-// or after callLimit, and what frees it.
+// bound returns the context of one call, which ends with ctx, with the store or after callLimit, and
+// its release.
 func (s *Store) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	call, done := s.life.Bound(ctx)

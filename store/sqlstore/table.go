@@ -16,7 +16,7 @@ const (
 	// postgresKind reads a row c of pg_class.
 	postgresKind = `pg_catalog.concat(c.relkind, c.relpersistence, CASE WHEN c.relrowsecurity THEN 'r' ELSE '' END)`
 
-	// There is one row for each column, and none if there is no table.
+	// There is one row for each column, and nothing for a missing table.
 	postgresShape = `SELECT 'kind', ` + postgresKind + `
 FROM pg_class c WHERE c.oid = to_regclass($1)
 UNION ALL SELECT 'column ' || a.attname, format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN '' ELSE ' null' END
@@ -87,7 +87,7 @@ func findTable(ctx context.Context, db *sql.DB, d Dialect, table tablePlace, exi
 	return true, nil
 }
 
-// shapeOf returns what the server says of a table, and nothing if there is none.
+// shapeOf returns the server's description of a table, empty if it is missing.
 func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table tablePlace) (_ map[string]string, err error) {
 	query, arguments := postgresShape, []any{d.quote(table)}
 	if d == MySQL {
@@ -109,9 +109,8 @@ func shapeOf(ctx context.Context, db *sql.DB, d Dialect, table tablePlace) (_ ma
 	return shape, rows.Err()
 }
 
-// judgeTable returns what is wrong with a table, if anything is: of its kind, of its
-// columns, of which there may be no others, or of its unique indexes. Keys must be
-// unique, and nothing else: that would refuse swaps for other reasons than a
+// judgeTable returns the first fault of a table, or nothing: its kind, its exact columns, or its unique
+// indexes. Keys must be unique, and nothing else: that would refuse swaps for other reasons than a
 // conflict.
 func judgeTable(d Dialect, shape map[string]string) string {
 	kinds, fits, want := judgePostgresKind, fitsPostgres, "bytea NOT NULL"

@@ -105,8 +105,7 @@ func forgets() func(store.Store) store.Store {
 	}
 }
 
-// remembersFirstReads caches what it reads for ever, and drops it only for
-// swaps of its own.
+// remembersFirstReads caches its reads for ever, and drops them only for swaps of its own.
 func remembersFirstReads(s store.Store) store.Store {
 	var mu sync.Mutex
 	cache := make(map[string]store.Entry)

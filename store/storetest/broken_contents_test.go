@@ -49,7 +49,7 @@ func cutsKeys(s store.Store) store.Store {
 	})
 }
 
-// lists yields what matches of all registers.
+// lists yields the matching registers.
 func lists(s store.Store, matches func(key, prefix string) bool) store.Store {
 	return &broken{Store: s, list: func(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 		if store.ValidatePrefix(prefix) != nil {

@@ -13,9 +13,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// The stores of this file, and of those whose names begin as its own does, are
-// wrong on purpose, each in one way in which a real engine might be. Here it is
-// about swaps and versions.
+// The stores of this file, and of files whose names begin as its own does, are wrong on purpose, each
+// in one way in which a real engine might be. Here it is about swaps and versions.
 
 // overwrite swaps under whatever version there is.
 func overwrite(ctx context.Context, s store.Store, key string, value []byte) (store.Version, error) {
@@ -55,7 +54,7 @@ func createsUnderAnyVersion(s store.Store) store.Store {
 	}}
 }
 
-// afterConflict replaces what follows a conflict.
+// afterConflict replaces the steps after a conflict.
 func afterConflict(s store.Store, then func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error)) store.Store {
 	return &broken{Store: s, swap: func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 		version, err := s.Swap(ctx, key, prev, value)

@@ -92,7 +92,7 @@ func contention(p *probe) {
 			p.must(err, "swap")
 		}
 	})
-	// A last swap makes sure that what is read is the last value.
+	// A last swap makes sure that the last value is read.
 	var labels []string
 	var last error
 	if p.poll(func() bool {
@@ -119,7 +119,7 @@ func contention(p *probe) {
 	versions := make(map[store.Version]string)
 	for label, version := range acknowledged {
 		if times[label] == 0 {
-			p.failf("swap %s was acknowledged and is lost; what took effect: %v", label, labels)
+			p.failf("swap %s was acknowledged and is lost; the effective one: %v", label, labels)
 		}
 		if other, ok := versions[version]; ok {
 			p.failf("swaps %s and %s returned the same version, %q", label, other, version)
@@ -222,8 +222,8 @@ func contextEnds(p *probe) {
 	key := p.key("register")
 	version := p.put(p.a, key, []byte("start"))
 	// undecided holds the values of swaps under the current guard whose outcome
-	// is unknown, refused those that must never be seen, and past the versions
-	// that a stale read may still show.
+	// is unknown, refused the values that must never be seen, and past the versions that a stale read
+	// may still show.
 	var undecided, refused [][]byte
 	past := make(map[store.Version]bool)
 	for round := range 60 {

@@ -76,7 +76,7 @@ func keyRefused(p *probe) {
 			refused(err, "list", prefix)
 		}
 	}
-	// What was refused must not have been made to fit.
+	// A refused value must not have been made to fit.
 	p.awaitList(p.b, p.prefix, nil)
 }
 

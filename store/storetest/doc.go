@@ -9,16 +9,15 @@
 //	}
 //
 // The checks see a store as its users do, through independent clients. They
-// allow everything that the contract allows, stale reads above all: what a
-// read must show they await, and what it must not show they look for more than
-// once. No engine may skip a rule. Three rules need more than clients: to lose
-// a reply, to roll the store back, to restart it; an engine that can provides
-// the hooks.
+// allow everything that the contract allows, stale reads above all: they await a value that a read must
+// show, and look more than once for a value that it must not show. No engine may skip a rule. Three
+// rules need more than clients: to lose a reply, to roll the store back, to restart it; an engine that
+// can provides the hooks.
 //
 // [RunFaulty] runs them all again under faults between the clients and their
 // users. Whether swaps are linearizable when calls race without an arrangement,
 // daemon/internal/lineartest finds out.
 //
-// [Check] returns the violations instead of failing a test. The suite's own
-// tests use it to show that it finds what it is there to find.
+// [Check] returns the violations instead of failing a test. The suite's own tests use it to show that
+// the suite finds broken stores.
 package storetest

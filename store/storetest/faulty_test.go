@@ -70,9 +70,9 @@ func TestEveryFaultBefallsCalls(t *testing.T) {
 // errors and nothing else.
 func TestBrokenStoreIsFoundUnderFaultsToo(t *testing.T) {
 	for name, wrong := range map[string]func(store.Store) store.Store{
-		"compares nothing":           comparesNothing,
-		"conflicts after it wrote":   conflictsAfterWriting,
-		"never sees what others did": remembersFirstReads,
+		"compares nothing":         comparesNothing,
+		"conflicts after it wrote": conflictsAfterWriting,
+		"never sees others' swaps": remembersFirstReads,
 	} {
 		for fault, h := range storetest.Faulty(harness(wrong)) {
 			t.Run(name+", "+fault, func(t *testing.T) {

@@ -22,13 +22,13 @@ type Harness struct {
 	// Nil means that closing all clients is all there is to it.
 	Restart func(context.Context) error
 
-	// Snapshot takes a backup of the store, and returns what restores it under
-	// its clients' feet. Nil means that the engine can't.
+	// Snapshot takes a backup of the store, and returns a function that restores it under its clients'
+	// feet. Nil means that the engine can't.
 	Snapshot func(context.Context) (restore func(context.Context) error, err error)
 
-	// OpenLossy opens a client as Open does, and returns with it what loses the reply of
-	// the client's next swap when that has been carried out, as a proxy in front of a
-	// server does. Nil means that the engine has no such place.
+	// OpenLossy opens a client as Open does, and returns with it a function that loses the reply of the
+	// client's next swap after its effect, as a proxy in front of a server does. Nil means that the
+	// engine has no such place.
 	OpenLossy func(context.Context) (client store.Store, loseNext func(), err error)
 
 	// Flaky says that calls may fail now and then without cause, as behind a bad network.
@@ -58,12 +58,12 @@ type Violation struct {
 	Err         error // what the store did
 }
 
-// Error states the rule and what the store did.
+// Error states the rule and the store's answer.
 func (v Violation) Error() string {
 	return fmt.Sprintf("%s: %v\n\tthe rule: %s", v.Rule, v.Err, v.Explanation)
 }
 
-// Unwrap returns what the store did.
+// Unwrap returns the store's answer.
 func (v Violation) Unwrap() error { return v.Err }
 
 // Run checks every rule in a subtest of its name.
@@ -79,8 +79,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Check checks every rule and returns those that the store broke, in the
-// order of [Rules].
+// Check checks every rule and returns the broken ones, in the order of [Rules].
 func Check(ctx context.Context, h Harness) []Violation {
 	h = h.withDefaults()
 	var violations []Violation
@@ -119,7 +118,7 @@ func (h Harness) try(ctx context.Context, rule Rule) error {
 	return p.verdict()
 }
 
-// begin runs f in a goroutine, and returns what is closed when that has ended.
+// begin runs f in a goroutine, and returns a channel that is closed at its end.
 func begin(f func()) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {

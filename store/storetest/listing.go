@@ -34,10 +34,10 @@ func listPrefix(p *probe) {
 		}
 		p.awaitList(p.b, prefix, want)
 	}
-	// What stands in the middle of a key is no prefix of it.
+	// The middle of a key is not a prefix of it.
 	inside := p.prefix[1:] + "a"
 	found, err := p.list(p.a, inside)
-	p.must(err, "look for what stands inside keys")
+	p.must(err, "look for the inside of keys")
 	for key := range found {
 		if !strings.HasPrefix(key, inside) {
 			p.failf("list %q yields %q", inside, key)

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// probe is what the check of one rule works with, as a test does with a testing.T: a
+// probe is the check of one rule at work, as a testing.T is a test at work: a
 // method that finds the rule broken notes it and ends the goroutine.
 type probe struct {
 	harness Harness
@@ -25,7 +25,7 @@ type probe struct {
 	broken []error
 }
 
-// note writes down what is wrong, if anything is.
+// note writes a fault down, if there is one.
 func (p *probe) note(err error) {
 	if err != nil {
 		p.mu.Lock()
@@ -48,7 +48,7 @@ func (p *probe) end() {
 	}
 }
 
-// failf notes what is wrong and ends the check.
+// failf notes a fault and ends the check.
 func (p *probe) failf(format string, args ...any) {
 	p.note(fmt.Errorf(format, args...))
 	p.end()
@@ -116,9 +116,8 @@ func (p *probe) get(s store.Store, key string) (store.Entry, error) {
 }
 
 // swap is Swap, whose outcome is found out on a flaky store in the manner of
-// the contract: the same swap is sent again until it takes effect or
-// conflicts, and what conflicts may be its own effect. Its value must be one
-// that nobody else writes.
+// the contract: the same swap is sent again until it takes effect or conflicts, and the conflict may be
+// with its own effect. Its value must be one that nobody else writes.
 func (p *probe) swap(s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
 	for first := true; ; first = false {
 		version, err := s.Swap(p.ctx, key, prev, value)
@@ -215,7 +214,7 @@ func (p *probe) absent(s store.Store, key string) {
 	}
 }
 
-// list gathers what List yields, each key once.
+// list gathers List's entries, each key once.
 func (p *probe) list(s store.Store, prefix string) (map[string]store.Entry, error) {
 	for {
 		found := make(map[string]store.Entry)

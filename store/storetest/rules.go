@@ -20,7 +20,7 @@ func Rules() []Rule {
 		// contents.go
 		{"key-limits", "A key has 1 to 200 bytes, and every byte of [a-z0-9._/-] may stand anywhere in it.", keyLimits},
 		{"key-bytes", "Keys are compared byte for byte: no two spellings are one key.", keyBytes},
-		{"key-refused", "Get, Swap and List return a *KeyError for what is not a key or a prefix, and do nothing.", keyRefused},
+		{"key-refused", "Get, Swap and List return a *KeyError for a text that is not a key or a prefix, and do nothing.", keyRefused},
 		{"value-limits", "A value has 0 to 4096 bytes; an empty value is not a missing register.", valueLimits},
 		{"value-bytes", "A value may hold any bytes, and comes back as it was.", valueBytes},
 		{"value-refused", "Swap returns a *ValueError for a value that is too long, and does nothing.", valueRefused},
@@ -39,7 +39,7 @@ func Rules() []Rule {
 		{"lost-reply", "A swap whose reply was lost returns neither ErrConflict, if it took effect, nor success, if it did not; and the engine does not repeat it.", lostReply},
 		{"resend", "A swap that is sent again, with the same bytes under the same version, takes effect at most once.", resend},
 		{"context-ended", "A call under a context that has ended returns the context's error, and a swap does not take effect.", contextEnded},
-		{"context-ends", "A call whose context ends returns soon, and what it reports of its outcome stays true.", contextEnds},
+		{"context-ends", "A call whose context ends returns soon, and its reported outcome stays true.", contextEnds},
 
 		// lifetime.go
 		{"reopen", "Registers and versions outlive their clients and a restart of the store.", reopen},

@@ -15,7 +15,7 @@ import (
 )
 
 // harness returns a harness with every hook over a new memory. broken wraps
-// each client: it is what makes the store wrong.
+// each client: it makes the store wrong.
 func harness(broken func(store.Store) store.Store) storetest.Harness {
 	memory := memstore.New()
 	return storetest.Harness{
@@ -62,9 +62,8 @@ func TestRulesAreNamedAndExplained(t *testing.T) {
 	}
 }
 
-// TestBrokenStoreFailsAtTheRuleItBreaks shows that the suite finds what it is
-// there to find, and finds it under the right name. A store that is thoroughly
-// wrong breaks several rules at once; all of them are named.
+// TestBrokenStoreFailsAtTheRuleItBreaks shows that the suite finds each broken rule, under its name. A
+// store that is thoroughly wrong breaks several rules at once; all of them are named.
 func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 	// Whoever writes without comparing anything breaks whatever rests on it.
 	guards := []string{"create-existing", "stale-version", "version-of-missing", "version-of-another",
@@ -90,7 +89,7 @@ func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 		{"takes the prefix for a substring", each(listsSubstrings), []string{"list-prefix"}, nil},
 		{"takes _ in a prefix for any sign", each(listsPatterns), []string{"list-prefix"}, nil},
 		{"lists one page", each(listsOnePage), []string{"list-complete"}, nil},
-		{"lists what it only heard of", listsRumours, []string{"list-existing"}, nil},
+		{"lists swaps that it only heard of", listsRumours, []string{"list-existing"}, nil},
 		{"lists once", each(listsOnce), []string{"list-range"}, nil},
 		{"cuts long values", each(cutsValues), []string{"value-limits"}, nil},
 		{"ends values at NUL", each(endsValuesAtNUL), []string{"value-bytes"}, nil},
@@ -106,7 +105,7 @@ func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 		{"swaps before it looks at the context", each(swapsUnderEndedContexts), []string{"context-ended"}, nil},
 		{"swaps and claims a conflict when its context ends", each(conflictsOnEndedContexts), []string{"context-ends"}, nil},
 		{"forgets on reopening", forgets, []string{"reopen"}, nil},
-		{"never sees what others swap", each(remembersFirstReads), []string{"replace", "conflict-final", "lost-reply", "context-ends"}, nil},
+		{"never sees others' later swaps", each(remembersFirstReads), []string{"replace", "conflict-final", "lost-reply", "context-ends"}, nil},
 		{"works on after close", each(neverCloses), []string{"closed"}, nil},
 		{"fails when closed twice", each(closesOnce), []string{"closed"}, nil},
 		{"claims to be lossy without a loss", each(contradictsItself), []string{"traits"}, nil},

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// DefaultPrefix is the node of a store whose config names none.
+	// DefaultPrefix is the node of a store whose config leaves it empty.
 	DefaultPrefix = "/snowfence"
 
 	// DefaultSessionTimeout is the least that a server grants by default: two of its ticks, of two seconds each (zoo.cfg's tickTime).
@@ -38,7 +38,7 @@ const (
 )
 
 // ACL says who may access the nodes that a store creates. In every case a deletion below them needs a
-// change of their ACL first, which writers can do: no register is ever deleted.
+// change of their ACL first, which writers can do: registers are never deleted.
 type ACL string
 
 // Secret is a text that packages fmt and log/slog do not show.
@@ -48,8 +48,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config names the ensemble, and holds its operator's assertions. It shows no
-// password when it is printed.
+// Config names the ensemble, and holds its operator's assertions. Its printed form hides the password.
 type Config struct {
 	// Endpoints are servers of one ensemble, each as host:port. At least one.
 	// They are tried in a random order, and resolved at every attempt.
@@ -71,7 +70,7 @@ type Config struct {
 	PasswordFile string
 
 	// ACL is that of the nodes that are created. Existing nodes keep theirs.
-	// Empty means ACLCreator if there is a user, and ACLOpen if there is none.
+	// Empty means ACLCreator with a user, and ACLOpen without.
 	ACL ACL
 
 	// TLS is used for every connection. Nil means no TLS. An empty ServerName
@@ -79,8 +78,8 @@ type Config struct {
 	TLS *TLS
 
 	// SessionTimeout is the requested timeout, from 300 ms to 1 min; the server may grant less or more.
-	// A server that stays silent for two thirds of it is given up for the next one. No safety rests on
-	// it: nothing is bound to a session. Zero means DefaultSessionTimeout.
+	// A server that stays silent for two thirds of it is given up for the next one. Safety does not
+	// rest on it: nothing is bound to a session. Zero means DefaultSessionTimeout.
 	SessionTimeout time.Duration
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
@@ -91,13 +90,13 @@ type Config struct {
 	// Logger logs connections that fail. Nil means none.
 	Logger *slog.Logger
 
-	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe
-	// for concurrent use and never repeat itself, or versions do.
+	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
+	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no
-// file. An error names the part that is wrong, and never shows a password.
+// file. An error names the wrong part, and hides the password.
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("zkstore", url, []string{"zookeeper"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{

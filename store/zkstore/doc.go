@@ -14,12 +14,12 @@
 //   - Endpoints of one ensemble. Open asks each one, and refuses several servers that
 //     stand alone, and two leaders. A single server will do, too.
 //   - forceSync left at yes, which no client can read. Else declare a loss.
-//   - Disks that keep synced data, and members that are replaced one at a time. No client can see this either.
+//   - Disks that keep synced data, and members that are replaced one at a time. Clients can't see this either.
 //
 // # Loss
 //
 // An acknowledged swap is in the logs of a majority, and each member syncs its log
-// first. So no failover takes it away, and no loss of power: it survives as long as a
+// first. So it outlives failovers and losses of power: it survives as long as a
 // majority of the disks does. A read is as safe. With forceSync=no a loss of
 // power can take swaps away: declare their greatest age, as loss=2s.
 //
@@ -34,13 +34,13 @@
 // session, calls wait until their context ends, and nothing is sent. Sessions may
 // expire: nothing is bound to one.
 //
-// The client library takes no context. A call whose context ends returns at once, and
+// The client library is without contexts. A call whose context ends returns at once, and
 // leaves a goroutine until the server answers or is given up, 64 at most.
 //
 // # Versions
 //
 // A version is ZooKeeper's data version of the node, a hash of the key, and 128 random
-// bits that each swap writes. So two states never have the same version. But ZooKeeper
+// bits that each swap writes. So two states have different versions. But ZooKeeper
 // compares the number alone. It only grows, unless nodes are removed or takes the
 // ensemble back to an earlier state. Then the number comes again, and a guard from
 // before can match a later write. This is outside the promise: stop all holders before

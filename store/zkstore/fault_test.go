@@ -128,7 +128,7 @@ func swapThatFoundNoSessionIsNeverSent(t *testing.T, server *testkit.Server, c z
 	}
 }
 
-// The first create meets no folder; the reply to the second is lost. ZooKeeper counts the writes
+// The first create finds the folder missing; the reply to the second is lost. ZooKeeper counts the writes
 // of a node: a create that was sent again would show in the suite's rules for swaps, and here.
 func createIsSentOnceThoughItsReplyIsLost(t *testing.T, server *testkit.Server, c zkstore.Config) {
 	proxy := testkit.NewProxy(t, server.Addr())

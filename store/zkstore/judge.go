@@ -24,7 +24,7 @@ var errLeaders = errors.New("all endpoints must be of one ensemble")
 // error if they can't be one ensemble, or run a release that is known to lose acknowledged writes.
 // Unreadable settings are the operator's to ensure.
 func (s *Store) judge(ctx context.Context) (err error) {
-	// Servers that grant no session need not be asked.
+	// Servers that refuse sessions need not be asked.
 	if _, err := call(ctx, s.session, func(*zk.Conn) (struct{}, error) { return struct{}{}, nil }); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ var errExhausted = errors.New("zkstore: the register has been swapped 2³¹−1 
 // guard of one register only, and the token tells two states of one number apart, which a rollback can
 // bring about.
 //
-// As long as nobody removes nodes or takes the ensemble back to an earlier state, the
+// Until an operator removes nodes or takes the ensemble back to an earlier state, the
 // number only grows, and comparing it is enough. After a rollback it comes again, and an earlier guard
 // can match a later write. In part ZooKeeper prevents this: a server that is behind a client's last
 // state refuses that client, until it has caught up or the client is started again.

@@ -40,7 +40,7 @@ func TestSwapIsRefusedBeforeTheNumberWraps(t *testing.T) {
 	last := guard{number: math.MaxInt32, key: keySum("key"), token: someToken}
 	g, ok := parseGuard(last.version(), "key")
 	if !ok {
-		t.Fatal("the last version is none")
+		t.Fatal("the last version is invalid")
 	}
 	if err := g.next(); !errors.Is(err, errExhausted) || errors.Is(err, store.ErrConflict) {
 		t.Errorf("the swap after the last: %v", err)

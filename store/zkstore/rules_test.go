@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/store/zkstore"
 )
 
-// There is no Snapshot: ZooKeeper compares a number that a rollback takes back,
+// Snapshot is missing: ZooKeeper compares a number that a rollback takes back,
 // as the package's comment says.
 func TestZooKeeperKeepsEveryRule(t *testing.T) {
 	// The first request of a session is number 1.

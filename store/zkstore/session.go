@@ -36,7 +36,7 @@ const (
 	lastPause  = 320 * time.Millisecond
 
 	// firstPatience is how long the first connection may wait for its session.
-	// It doubles with each that gets none. A server that is just starting may
+	// It doubles with each failure. A server that is just starting may
 	// take a connection and forget it.
 	firstPatience = 300 * time.Millisecond
 )
@@ -45,7 +45,7 @@ const (
 // connections and ZooKeeper sessions that it takes. It is safe for concurrent
 // use.
 //
-// The client library knows no contexts. It sends each request once: a request
+// The client library is without contexts. It sends each request once: a request
 // that is under way when its connection is lost fails, and one that has not
 // been sent yet is sent on the next connection. Left alone, a swap could so
 // wait for hours, and take effect when its sender has long gone. Therefore a
@@ -89,7 +89,7 @@ func connect(c Config) (*session, error) {
 		logger:  c.Logger,
 		up:      make(chan struct{}),
 		settle:  func() {},
-		failure: errors.New("no server has answered yet"),
+		failure: errors.New("the servers have not answered yet"),
 	}
 	client, _, err := zk.Connect(c.Endpoints, c.SessionTimeout,
 		zk.WithHostProvider((*rotation)(s)),

@@ -149,7 +149,7 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 }
 
 // Warnings returns the sentences that the operator must read whenever the store is used, a
-// sentence each; none, if there is nothing to be said.
+// sentence each; an empty list is usual.
 func (s *Store) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Close implements [store.Store]. With a server that does not answer it takes a
@@ -162,7 +162,7 @@ func (s *Store) Name() string { return s.config.Name() }
 // String returns the store's config, without its password.
 func (s *Store) String() string { return fmt.Sprintf("%+v", s.config) }
 
-// GoString is String, so that %#v shows no password either.
+// GoString is String, so that %#v hides the password too.
 func (s *Store) GoString() string { return s.String() }
 
 // create makes a register's node, and its folder if there is none yet.
@@ -246,7 +246,7 @@ func (s *Store) prepare(ctx context.Context) error {
 			if err == nil || errors.Is(err, zk.ErrNodeExists) {
 				break
 			}
-			// To make a node twice does no harm.
+			// To make a node twice is harmless.
 			if !isLoss(err) || s.session.usable(ctx) != nil {
 				return fmt.Errorf("create node %s: %w", path, err)
 			}

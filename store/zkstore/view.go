@@ -33,9 +33,9 @@ const (
 //
 // This does not make reads linearizable. A leader that was replaced and has not noticed,
 // for syncLimit ticks at most, takes itself for the last word, and the read is stale.
-// That passes: no decision rests on it, since the leader of a majority decides the swap
-// that follows. A server shows applied writes, which a majority has synced to its logs. So a read shows
-// nothing that a loss of power can still take away.
+// That passes: decisions rest on the next swap, which the leader of a majority decides. A server shows
+// applied writes, which a majority has synced to its logs. So a read shows nothing that a loss of power
+// can still take away.
 type view struct {
 	store  *Store
 	synced atomic.Int64 // the session that was synced; zero if none was

@@ -56,7 +56,7 @@ type node struct {
 	deaf    bool   // a sync has failed
 }
 
-// inside is what is in a folder.
+// inside is a folder's content.
 type inside struct {
 	entries map[string]*node // as programs see them
 	durable map[string]*node // as they are on the disk
@@ -125,7 +125,7 @@ func (d *Disk) Clone(pick func(n int) int) *Disk {
 	return &Disk{Pick: pick, root: deep(d.root), clock: d.clock}
 }
 
-// LosePower takes away what is not on the disk, as pick chooses, and reports whether there
+// LosePower takes away unsynced changes, as pick chooses, and reports whether there
 // was anything to take. Processes that end with the power are to be killed before.
 func (d *Disk) LosePower(pick func(n int) int) (lost bool) {
 	seen := make(map[*node]bool)
@@ -229,7 +229,7 @@ func (d *Disk) find(at string) (*node, error) {
 	return n, nil
 }
 
-// folder returns what is in the folder at a path.
+// folder returns the content of the folder at a path.
 func (d *Disk) folder(at string) (*inside, error) {
 	n, err := d.find(at)
 	if err == nil && n.inside == nil {

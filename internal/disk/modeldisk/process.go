@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/disk"
 )
 
-// A Fault is what goes wrong with a step.
+// A Fault is the failure of a step.
 type Fault struct {
 	Err  error // nil for a step that works
 	Done bool  // the step has its effect all the same
