@@ -17,8 +17,8 @@ import (
 // perMillisecond is the twitter layout's cap: 12 bits of sequence a tick.
 const perMillisecond = 4096
 
-// fullRate measures how close to the layout's cap greedy callers get, what that costs in
-// processor time, and how long the unluckiest call took. It returns the goals that were missed.
+// fullRate measures how close to the layout's cap greedy callers get, the processor time of it, and the
+// longest call. It returns the goals that were missed.
 func fullRate(lasts time.Duration) (missed []string, err error) {
 	twitter, err := snowfence.PresetByName("twitter")
 	if err != nil {

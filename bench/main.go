@@ -4,10 +4,10 @@
 // goals are missed by more than the noise of the run.
 //
 // The peer that all speed is compared with is github.com/bwmarrin/snowflake
-// with StepBits raised to 21, so that it never waits for a tick and its cost a
-// call is what is measured. Snowfence runs with as many sequence bits. Wide
-// ids, and the UUIDs of others beside them, are compared with Next, and Next with a bare
-// clock and an add too: no generator that keeps one order costs less.
+// with StepBits raised to 21, so that it never waits for a tick and only its cost a call is measured.
+// Snowfence runs with as many sequence bits. Wide ids, and the UUIDs of others beside them, are
+// compared with Next, and Next with a bare clock and an add too: no generator that keeps one order
+// costs less.
 //
 //	GOWORK=off go run .                       # what `make bench` does
 //	GOWORK=off go run . -only speed,full      # some parts

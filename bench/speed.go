@@ -78,7 +78,7 @@ func contenders() []contender {
 	}
 }
 
-// speed measures what an id costs when nothing has to be waited for. It returns the goals that
+// speed measures the cost of an id without waits. It returns the goals that
 // were missed.
 func speed(rounds int, each time.Duration) (missed []string, err error) {
 	all := contenders()
@@ -222,7 +222,7 @@ func fill(n int) func() (func(int) error, error) {
 	}
 }
 
-// The wide layouts. The first two have as many bits of sequence as those of Next and of Fill. The
+// The wide layouts. The first two have as many bits of sequence as the runs of Next and of Fill. The
 // UUID has 20, so that it waits for a tick no more than they do; the preset uuid8 has 12.
 const (
 	wideLike  = "wide-ms41-worker1-seq21"

@@ -1,6 +1,6 @@
-// Package tools holds what keeps the house in order and is no part of the
-// product: go.mod pins the linter, and the tests here hold the linter's
-// configuration and the documents to what they claim.
+// Package tools holds the programs and tests that keep the house in order; it is not a part of the
+// product: go.mod pins the linter, and the tests here hold the linter's configuration and the documents
+// to their claims.
 //
 //   - Every package imports exactly what its line in tiers_test.go lists.
 //   - Every coding rule is planted with a line that breaks it, and the linter finds

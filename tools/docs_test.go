@@ -144,7 +144,7 @@ func TestEveryDirectDependencyIsExplained(t *testing.T) {
 }
 
 // requirements returns the modules that a go.mod names for its own sake, this
-// project's left out: the direct ones, and those of its tools.
+// project's left out: the direct ones, and its tools'.
 func requirements(t *testing.T, file string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json", filepath.Join(house, filepath.FromSlash(file))).Output()
@@ -235,8 +235,7 @@ func TestArchitectureWalksThroughFunctionsThatExist(t *testing.T) {
 	}
 }
 
-// TestRootModuleRequiresNothing holds what makes the library light to depend
-// on.
+// TestRootModuleRequiresNothing keeps the library light to depend on.
 func TestRootModuleRequiresNothing(t *testing.T) {
 	if names := requirements(t, "go.mod"); len(names) > 0 {
 		t.Errorf("go.mod requires %v", names)

@@ -108,7 +108,7 @@ func (i issue) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", i.Pos.Filename, i.Pos.Line, i.FromLinter, i.Text)
 }
 
-// lint runs the pinned linter in a tree and returns what it found.
+// lint runs the pinned linter in a tree and returns its findings.
 func lint(t *testing.T, tree string, args ...string) []issue {
 	t.Helper()
 	linter, err := filepath.Abs(filepath.Join(house, ".bin", "golangci-lint"))

@@ -26,10 +26,10 @@ type tier struct {
 // input is what a package without I/O does not import.
 var input = []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall"}
 
-// never lists what no package imports, tests included.
+// never lists imports that are forbidden everywhere, in tests too.
 var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
-// support begins the folders of what is no product: only tests import it.
+// support begins the folders outside of the product: only tests import it.
 var support = []string{
 	"bench", "examples", "tools", "formal", "internal/sim", "internal/testkit", "internal/servertest", "internal/disk/modeldisk",
 	"daemon/internal/lineartest", "daemon/internal/sqltest", "daemon/internal/fronttest", "internal/mutants",
@@ -37,8 +37,8 @@ var support = []string{
 }
 
 // tiers is the architecture, from the bottom up. A line is a package, a ! if it does I/O, the packages
-// of this project that it imports, and after a bar the modules of others. A package imports only what
-// stands above it.
+// of this project that it imports, and after a bar the modules of others. A package imports only
+// packages above it.
 const tiers = `
 # ids, layouts and contracts
 .
@@ -115,7 +115,7 @@ cmd/snowfence/internal/wrap ! . daemon/kind internal/lend | github.com/coreos/go
 cmd/snowfence ! . cmd/snowfence/internal/doctor cmd/snowfence/internal/wrap cmd/snowfence/forensics/check cmd/snowfence/forensics/merge cmd/snowfence/internal/clock cmd/snowfence/forensics/idsort cmd/snowfence/forensics/idsource cmd/snowfence/internal/page cmd/snowfence/internal/registers cmd/snowfence/internal/sqlfunc cmd/snowfence/internal/takeover counter daemon daemon/builtin daemon/config daemon/engine daemon/kind daemon/openstore daemon/token fence internal/decode internal/journal internal/plan internal/roster internal/text store | github.com/coreos/go-systemd/v22 github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys
 `
 
-// imported is what the go command says of a package.
+// imported is the go command's description of a package.
 type imported struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// lines counts what is written to it.
+// lines counts the lines written to it.
 type lines struct{ n uint64 }
 
 func (l *lines) Write(p []byte) (int, error) {

@@ -33,10 +33,10 @@ const (
 	rounds = 3          // interleaved; their median counts
 )
 
-// bench is what is measured.
+// bench is one measurement.
 type bench struct {
 	program string // path
-	temp    string // folder for ids and for what is put aside
+	temp    string // folder for ids and for spilled ones
 	ids     uint64
 	planted uint64
 }
@@ -58,7 +58,7 @@ func main() {
 	}
 }
 
-// run builds what it needs, measures, and removes everything.
+// run builds its programs, measures, and removes everything.
 func (b *bench) run(ctx context.Context) (err error) {
 	b.temp, err = os.MkdirTemp("", "snowfence-bench-check-")
 	if err != nil {

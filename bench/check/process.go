@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// cost is what a process took.
+// cost is a process's time and memory.
 type cost struct {
 	wall time.Duration
 	cpu  time.Duration // of all processors
@@ -24,8 +24,8 @@ func (c cost) String() string {
 	return fmt.Sprintf("%7.1f s  %7.1f s of processors  peak %5d MiB", c.wall.Seconds(), c.cpu.Seconds(), c.peak>>20)
 }
 
-// measure runs a command to its end. The error of one that ended with another
-// exit code than wanted has what it said.
+// measure runs a command to its end. The error of one that ended with another exit code than wanted has
+// its output.
 func measure(cmd *exec.Cmd, feed func(io.Writer) error, code int) (cost, error) {
 	var stdin io.WriteCloser
 	if feed != nil {
@@ -58,7 +58,7 @@ func measure(cmd *exec.Cmd, feed func(io.Writer) error, code int) (cost, error) 
 	return c, fed
 }
 
-// report is what of the program's output matters.
+// report is the used part of the program's output.
 type report struct {
 	IDs        uint64 `json:"ids"`
 	Distinct   uint64 `json:"distinct"`

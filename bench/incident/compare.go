@@ -15,7 +15,7 @@ import (
 // Seeds is how many seeds each pair runs on for the tables.
 const Seeds = 10
 
-// Cell is what came of an incident with an allocator, over all seeds.
+// Cell is the result of an incident with an allocator, over all seeds.
 type Cell struct {
 	Spared          bool  // the incident can't happen to the allocator, so it was not run and nothing was counted
 	IDs, Duplicates int64 // how many were issued, and how many of these had been issued before
@@ -62,10 +62,10 @@ func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	if err != nil {
 		return Cell{}, err
 	}
-	if a.Quorum && plan.Loss > 0 { // the store loses what it acknowledged, and the allocator's does not
+	if a.Quorum && plan.Loss > 0 { // the store loses acknowledged writes, and the allocator's does not
 		return Cell{Spared: true}, nil
 	}
-	plan.Rough = true // the incident, and not what comes after it
+	plan.Rough = true // the incident, without the time after it
 	for seed := 1; seed <= seeds; seed++ {
 		plan.Seed = uint64(seed)
 		w := watch{calls: make(map[int]*calls)}
@@ -97,7 +97,7 @@ type watch struct {
 	longest time.Duration
 }
 
-// calls are those to one machine.
+// calls are the calls to one machine.
 type calls struct {
 	refused bool          // the last one was
 	since   time.Duration // when the first of them was made that were refused since

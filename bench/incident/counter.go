@@ -9,12 +9,12 @@ import (
 )
 
 // leaf is Meituan's Leaf 1.0. Each address gets a number, in turn, in a node that stays, and
-// every 3 s the process writes its clock there. A start is refused while the clock stands
-// behind what was written. For a start without ZooKeeper a file on the machine has the number
-// too, and no time. More than 1,024 numbers are refused.
+// every 3 s the process writes its clock there. A start is refused while the clock is behind the
+// written one. For a start without ZooKeeper a file on the machine has the number too, and no time.
+// More than 1,024 numbers are refused.
 type leaf struct {
 	file     map[int]int64 // the numbers in the machines' files, by node
-	uploaded int64         // what was written last
+	uploaded int64         // the last written clock
 	served   bool
 }
 

@@ -10,9 +10,9 @@ import (
 	"snowfence.example/snowfence/internal/sim"
 )
 
-// derived is the allocators that ask nobody: a process reckons its worker id at
-// its start from what it finds on its machine, trusts the clock, and remembers
-// nothing of the process before it. It is what most libraries do by default.
+// derived is the allocators that ask nobody: a process computes its worker id at its start from its
+// machine, trusts the clock, and remembers nothing of the process before it. Most libraries do it by
+// default.
 type derived struct {
 	number func(p *process) int64
 }

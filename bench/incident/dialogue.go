@@ -8,8 +8,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// dialogue is how a naive allocator speaks to its store: one request at a time, and what is
-// to be done with its answer. One always comes, if only that none came in time.
+// dialogue is how a naive allocator speaks to its store: one request at a time, and the use of its
+// answer. One always comes, if only that none came in time.
 type dialogue struct {
 	asked uint64 // the last request's ID
 	then  answer // nil: no answer is awaited
@@ -76,7 +76,7 @@ func (d *dialogue) rings(now lease.Moment) bool {
 // Wake implements [sim.Allocator].
 func (d *dialogue) Wake() (time.Duration, bool) { return d.alarm, d.armed }
 
-// note is what the naive allocators keep in the store. Each uses the fields that it needs.
+// note is the naive allocators' entry in the store. Each uses the fields that it needs.
 type note struct {
 	Owner   string `json:",omitempty"`
 	Number  int64  `json:",omitempty"`

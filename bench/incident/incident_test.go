@@ -94,7 +94,7 @@ func TestPageExplainsEveryIncidentAndAllocator(t *testing.T) {
 	}
 }
 
-// TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever is what the tables are about:
+// TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever holds the tables' result:
 // each manner is broken by an incident, and each incident breaks a manner.
 func TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever(t *testing.T) {
 	c := comparison(t)
@@ -121,8 +121,8 @@ func TestIncidentsMakeEveryNaiveAllocatorRepeatIDsAndOursNever(t *testing.T) {
 	}
 }
 
-// TestIncidentsAreNotSurvivedBySilence holds what ours issues against the best of
-// the others, where it need not refuse by its promise.
+// TestIncidentsAreNotSurvivedBySilence holds our ids against the best of the others, where it need not
+// refuse by its promise.
 func TestIncidentsAreNotSurvivedBySilence(t *testing.T) {
 	c := comparison(t)
 	waits := map[string]string{
@@ -176,7 +176,7 @@ func TestOursKeepsEveryRuleInEveryIncident(t *testing.T) {
 	}
 }
 
-// TestStoreWithoutAClockIsNotAskedForTheTime shows what a store's clock is to ours: one
+// TestStoreWithoutAClockIsNotAskedForTheTime shows the use of a store's clock: one
 // that is an hour behind is refused by it and passes without it, and one that is
 // two hours ahead is refused in both cases, since another holder is seen to extend.
 func TestStoreWithoutAClockIsNotAskedForTheTime(t *testing.T) {
@@ -197,7 +197,7 @@ func TestStoreWithoutAClockIsNotAskedForTheTime(t *testing.T) {
 }
 
 // TestQuorumIsSparedWhatLosesAcknowledgedWrites looks for the cells that were not
-// run: those of a store that keeps what it acknowledged, where the store does not.
+// run: the ones of a store that keeps acknowledged writes, where the store does not.
 func TestQuorumIsSparedWhatLosesAcknowledgedWrites(t *testing.T) {
 	c := comparison(t)
 	spared := 0
@@ -225,8 +225,8 @@ func TestQuorumIsSparedWhatLosesAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-// TestNothingIsRepeatedWhereNothingGoesWrong shows that the naive allocators are
-// sound but for what the incidents do to them.
+// TestNothingIsRepeatedWhereNothingGoesWrong shows that the naive allocators are sound without
+// incidents.
 func TestNothingIsRepeatedWhereNothingGoesWrong(t *testing.T) {
 	plan, err := sim.Parse("nodes 4\nlength 2m\nwindow 60s\nengine-clock\nmax-wait 1s\nbatch 2400\nlayout ms41-worker16-seq4@2026-01-01T00:00:00Z")
 	if err != nil {
@@ -303,7 +303,7 @@ func TestEveryScenarioIsAnIncidentThatSaysWhatItShows(t *testing.T) {
 		if plan.Rough {
 			t.Errorf("%s is rough: nothing would be owed at its end", i.Name)
 		}
-		// What the page says of all plans.
+		// The page's part on all plans.
 		if workers := plan.Layout.Workers(); !plan.EngineClock || workers != 1<<16 && i.Name != "scaled-out" {
 			t.Errorf("%s has %d worker ids, and it is %t that its store has a clock", i.Name, workers, plan.EngineClock)
 		}

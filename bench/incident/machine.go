@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// Machine is what a process can learn of the place where it runs.
+// Machine is a process's knowledge of the place where it runs.
 type Machine struct {
 	Host       string     // the machine's or the container's name
 	IP         netip.Addr // private, IPv4
@@ -16,7 +16,7 @@ type Machine struct {
 	File       int64      // the worker id in a file that came with the disk image; -1 if none did
 }
 
-// Fleet is how the machine of a node, in the run of a seed, differs from those of [Distinct].
+// Fleet is how the machine of a node, in the run of a seed, differs from [Distinct]'s.
 type Fleet func(m *Machine, seed uint64, node int)
 
 // machine returns what a node's machine is like for its process-th process. Equal arguments
@@ -61,7 +61,7 @@ func unconfigured(m *Machine, _ uint64, _ int) { m.Configured = 0 }
 func golden(m *Machine, _ uint64, _ int) { m.File = 0 }
 
 // deployment is a fleet of pods of a deployment in which the worker id stands in
-// the pod's template: the new pods have the numbers of those that they replace.
+// the pod's template: the new pods have the numbers of the replaced ones.
 func deployment(m *Machine, _ uint64, node int) { m.PID, m.Configured = 1, int64(node%2) }
 
 // pods is a fleet in one network of 65,536 addresses. Names and addresses are drawn, no two equal.

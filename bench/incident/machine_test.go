@@ -2,8 +2,7 @@ package main
 
 import "testing"
 
-// TestFleetsDifferWhereTheySay holds each fleet to what makes its incident, and to
-// nothing else.
+// TestFleetsDifferWhereTheySay holds each fleet to its incident's cause alone.
 func TestFleetsDifferWhereTheySay(t *testing.T) {
 	same := func(name string, fleet Fleet, a, b int, what func(Machine) any, want bool) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// process is what the naive allocators have in common: a generator, once there is
+// process is the common part of the naive allocators: a generator, once there is
 // a worker id, and a routine that comes by one and looks after it. It implements
 // [sim.Allocator].
 type process struct {
@@ -26,7 +26,7 @@ type process struct {
 	generator *snowfence.Generator // nil without a worker id
 }
 
-// routine is what an allocator does for its worker id. Its calls return requests to the store.
+// routine is an allocator's work for its worker id. Its calls return requests to the store.
 type routine interface {
 	// begin comes by a worker id.
 	begin(p *process, now lease.Moment) []lease.Request
@@ -36,7 +36,7 @@ type routine interface {
 	leave(p *process, now lease.Moment) []lease.Request
 }
 
-// errNoNumber is what a call for ids is told while there is no worker id.
+// errNoNumber is the answer to a call for ids while there is no worker id.
 var errNoNumber = errors.New("this process has no worker id")
 
 // restart is after how long a supervisor starts a process again that gave up at its start.
@@ -77,7 +77,7 @@ func (p *process) Step(e lease.Event, now lease.Moment) []lease.Request {
 }
 
 // Mint implements [sim.Allocator]. A batch is asked for in parts of as many ids as
-// a tick has, and what came before an error is used: these systems issue one id a
+// a tick has, and ids from before an error are used: these systems issue one id a
 // call, so to them a batch is many calls.
 func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	generator := p.generator
@@ -98,7 +98,7 @@ func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	return 0, err
 }
 
-// issue begins to issue under a worker id, knowing nothing of what was issued under it before.
+// issue begins to issue under a worker id, without knowledge of the ids issued under it before.
 func (p *process) issue(worker int64) {
 	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
 		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.site.Clock, Rand: p.site.Rand.Uint64,
@@ -108,7 +108,7 @@ func (p *process) issue(worker int64) {
 	}
 }
 
-// owner is what the process calls itself in the store.
+// owner is the process's name in the store.
 func (p *process) owner() string { return fmt.Sprintf("%d/%d", p.site.Node, p.site.Process) }
 
 // giveBack ends a process that holds the number at a key, if it holds one: give gives it

@@ -10,11 +10,11 @@ import (
 )
 
 // recycle is the pool of a fork of Leaf, whose numbers are used again. A number in use is a
-// node in which its holder writes its clock every 3 s. Every 2 min each process frees those in
-// which the clock is an hour behind its own. A process that could not write for an hour stops.
+// node in which its holder writes its clock every 3 s. Every 2 min each process frees the numbers whose
+// clock is an hour behind its own. A process that could not write for an hour stops.
 //
-// A number is taken out of the free ones first, and put among those in use then. In the fork
-// two starters can take the same one; the guard here leaves that out of what is shown.
+// A number is taken out of the free ones first, and then put among the used ones. In the fork
+// two starters can take the same one; the guard here leaves that out of the tables.
 type recycle struct {
 	held   string
 	number int64
@@ -46,7 +46,7 @@ func (c *recycle) begin(p *process, _ lease.Moment) []lease.Request {
 	})
 }
 
-// take takes the number out of the free ones, and puts it among those in use.
+// take takes the number out of the free ones, and puts it among the used ones.
 func (c *recycle) take(p *process, free string, prev store.Version, number int64) []lease.Request {
 	return p.put(free, prev, note{Gone: true}, func(r lease.Reply, now lease.Moment) []lease.Request {
 		if r.Outcome != lease.Swapped {
@@ -66,7 +66,7 @@ func (c *recycle) take(p *process, free string, prev store.Version, number int64
 	})
 }
 
-// beat is what a holder writes.
+// beat is a holder's write.
 func (*recycle) beat(p *process, number int64, now lease.Moment) note {
 	return note{Owner: p.owner(), Number: number, Wall: now.Wall.UnixNano()}
 }
@@ -90,7 +90,7 @@ func (c *recycle) woken(p *process, now lease.Moment) []lease.Request {
 	})
 }
 
-// silent is what happens when the clock could not be written.
+// silent handles a clock that could not be written.
 func (c *recycle) silent(p *process, now lease.Moment) []lease.Request {
 	if now.Monotonic-c.wrote >= silence {
 		p.generator = nil
@@ -99,7 +99,7 @@ func (c *recycle) silent(p *process, now lease.Moment) []lease.Request {
 	return c.look(p, now)
 }
 
-// look frees the numbers of those who are silent.
+// look frees the numbers of silent holders.
 func (c *recycle) look(p *process, now lease.Moment) []lease.Request {
 	if now.Monotonic-c.looked < scan {
 		return p.sleep(now, heartbeat)
@@ -120,7 +120,7 @@ func (c *recycle) free(p *process, entries []store.Entry, now lease.Moment) []le
 	return p.sleep(now, heartbeat)
 }
 
-// release takes a number out of those in use, and puts it among the free ones.
+// release takes a number out of the used ones, and puts it among the free ones.
 func (*recycle) release(p *process, used store.Entry, then func(lease.Moment) []lease.Request) []lease.Request {
 	return p.put(used.Key, used.Version, note{Gone: true}, func(r lease.Reply, now lease.Moment) []lease.Request {
 		if r.Outcome != lease.Swapped {

@@ -22,8 +22,8 @@ type slots struct {
 	// heedful says that a process which finds its hold lost stops and takes
 	// another number. False means that it does not look, or does not act.
 	heedful bool
-	// peers says that a start is refused more than that far from the mean clock
-	// of those who hold a number. Zero means that it is not looked at.
+	// peers says that a start is refused more than that far from the mean clock of the holders. Zero
+	// means that it is not looked at.
 	peers time.Duration
 	// settle is how long a process waits between its hold and its first id.
 	settle time.Duration
@@ -45,7 +45,7 @@ func redis(heedful bool) func(Fleet) sim.Program {
 // and 10 s of rest before the first id, as its configuration has them. The node goes with the
 // session, here after 10 s of silence (ZooKeeper allows 4 to 40 s by default), and the server
 // takes no notice. Its last version is given its number by configuration, and a start fails
-// where the number's node is there: what is shown of a lost hold is not about that one.
+// where the number's node is there: the tables on a lost hold leave that one out.
 //
 // It asks its peers for their clocks. Here they leave them in their nodes with the store's
 // time, so that the answer is the same.
@@ -168,7 +168,7 @@ func (s *slots) prolonged(p *process, now lease.Moment) []lease.Request {
 	return s.serve(p, now)
 }
 
-// lost is what happens when the hold is found to be another's, or nobody's.
+// lost handles a hold that is found to be another's, or free.
 func (s *slots) lost(p *process, now lease.Moment) []lease.Request {
 	switch {
 	case s.heedful:

@@ -24,7 +24,7 @@ type engine struct {
 	entry   time.Duration // and each register that a list yields
 }
 
-// count is what was asked of the store.
+// count is the requests to the store.
 type count struct {
 	gets, swaps, conflicts, lists, entries int
 }
@@ -42,13 +42,13 @@ func (c count) minus(o count) count {
 // crowd is many processes around one store. It is one goroutine's.
 type crowd struct {
 	engine engine
-	loss   time.Duration // what the store can lose
+	loss   time.Duration // the store's loss
 	layout snowfence.Layout
 	random *rand.Rand
 	client store.Store
 
 	agenda    sim.Agenda
-	busy      time.Duration // until when the engine serves those before
+	busy      time.Duration // until when the engine serves the earlier ones
 	processes []*process
 	holding   int
 }
@@ -82,7 +82,7 @@ func (c *crowd) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// join adds n processes, of which the first starts now and the others so far apart.
+// join adds n processes: the first starts now, the others follow so far apart.
 func (c *crowd) join(n int, apart time.Duration) error {
 	for i := range n {
 		self := stored.Process{Host: fmt.Sprintf("host-%d", len(c.processes)), PID: 1, Started: c.Wall()}
@@ -101,7 +101,7 @@ func (c *crowd) join(n int, apart time.Duration) error {
 	return nil
 }
 
-// asked is what some processes asked of the store so far.
+// asked is some processes' requests to the store so far.
 func asked(processes []*process) count {
 	var all count
 	for _, p := range processes {
@@ -171,7 +171,7 @@ func (c *crowd) serve(p *process, call lease.Call) {
 	c.agenda.After(c.busy-c.agenda.Now()+c.engine.way/2, func() { p.step(reply) })
 }
 
-// counted is what one request adds to the count.
+// counted is one request's part of the count.
 func counted(call lease.Call, reply lease.Reply) count {
 	switch call.Verb {
 	case lease.Get:

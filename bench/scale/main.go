@@ -1,7 +1,7 @@
-// Command scale tells what a namespace costs its store: how fast a crowd of
+// Command scale measures the cost of a namespace for its store: how fast a crowd of
 // processes that start at once find worker ids in a pool that is more or less
-// full, how many requests a holder makes, and what a namespace of a million
-// worker ids asks of a claim.
+// full, how many requests a holder makes, and the cost of a claim in a namespace of a million worker
+// ids.
 //
 //	GOWORK=off go run ./scale
 //
@@ -9,9 +9,9 @@
 // it, in one goroutine and in virtual time. The registers are the reference
 // store's; the network and the engine are a model of three numbers: the time
 // on the way, and the time in which the engine, which does one thing after the
-// other, serves a request and each register of a list. So the counts are exact
-// for what the protocol does, and the times are as good as the three numbers.
-// docs/scale.md shows its output and says what to make of it.
+// other, serves a request and each register of a list. So the counts are exact for the protocol, and
+// the times are as good as the three numbers. docs/scale.md shows its output and says what to make of
+// it.
 package main
 
 import (
@@ -83,7 +83,7 @@ func starts(e engine, crowdSize int) error {
 			percent, pool-occupied, claimed[len(claimed)/2].Round(time.Millisecond), last.Round(time.Millisecond),
 			float64(free)/last.Seconds(), per(all.gets), per(all.swaps), per(all.conflicts), per(all.lists))
 		if crowdSize > free {
-			// What it costs those who found none to wait, in the half minute that follows.
+			// The cost of waiting for processes without a worker id, in the next half minute.
 			var waiting []*process
 			for _, p := range c.processes[occupied:] {
 				if !p.holding {
@@ -114,7 +114,7 @@ func (c *crowd) settle(n int) error {
 	return nil
 }
 
-// holders counts what holders in peace ask for.
+// holders counts the requests of holders in peace.
 func holders(e engine) error {
 	const n, minutes = 100, 10
 	fmt.Printf("\n# A holder in peace, window 60 s\n\n")
@@ -134,8 +134,8 @@ func holders(e engine) error {
 	return nil
 }
 
-// million counts what claims cost in a namespace of 2^20 worker ids. Registers
-// exist for those alone that were ever claimed.
+// million counts the cost of claims in a namespace of 2^20 worker ids. Registers exist only for worker
+// ids that were ever claimed.
 func million(e engine) error {
 	fmt.Printf("\n# A namespace of 1,048,576 worker ids, %d claims\n\n", 100)
 	for _, held := range []int{0, 10_000, 100_000} {

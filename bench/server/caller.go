@@ -37,7 +37,7 @@ func (b bench) pair(ctx context.Context, name string, contend func(*process) con
 	return b.measure(ctx, contest{
 		title:      fmt.Sprintf("%s, %d connections, one request under way on each", name, connections),
 		contenders: []contender{contend(echo), contend(ours)},
-		// Where the load is the limit, the server's time says what the rate can't.
+		// Where the load is the limit, read the server's time instead of the rate.
 		goals: []goal{{rate, ours.name, echo.name, atLeast}, {cpu, ours.name, echo.name, 1 / atLeast}},
 	})
 }
@@ -123,7 +123,7 @@ func paced(callers []caller, perSecond int, each time.Duration) (load, error) {
 		})
 	}
 	began := time.Now()
-	// A sleep of the operating system wakes within some 60 µs, those of Go within 1 ms. But while it
+	// A sleep of the operating system wakes within some 60 µs, Go's within 1 ms. But while it
 	// lasts the connections need another processor of Go's to run on.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	runtime.LockOSThread()
@@ -164,8 +164,7 @@ func percentile(latencies []time.Duration, percent float64) time.Duration {
 // pace is how many requests a second the part "paced" sends.
 const pace = 10_000
 
-// paced measures latencies below the greatest load. Those of the bare servers show what the machine
-// adds at the time.
+// paced measures latencies below the greatest load. The bare servers' times show the machine's part.
 func (b bench) paced(ctx context.Context) error {
 	ours, err := b.daemon(ctx)
 	if err != nil {

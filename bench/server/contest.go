@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// contest is some contenders whose runs are interleaved, and what is aimed at.
+// contest is some contenders whose runs are interleaved, and their goals.
 type contest struct {
 	title      string
 	contenders []contender
@@ -20,14 +20,14 @@ type contender struct {
 	run  func(context.Context) (sample, error)
 }
 
-// sample is what one run showed. Zero is what it does not measure.
+// sample is the result of one run. Zero is an unmeasured value.
 type sample struct {
 	rate float64       // a second: requests, or ids where a request has many
-	cpu  time.Duration // of the server, for one of those
+	cpu  time.Duration // of the server, for each
 	tail time.Duration // 99.9 % of the requests took no longer
 }
 
-// goal is what one contender aims at.
+// goal is one contender's aim.
 type goal struct {
 	figure figure
 	name   string
@@ -35,7 +35,7 @@ type goal struct {
 	bound  float64 // for a rate the least, else the most, in seconds if it is absolute
 }
 
-// figure is one of those of a sample.
+// figure is one number of a sample.
 type figure string
 
 const (
@@ -91,7 +91,7 @@ func (s sample) String() string {
 	return text
 }
 
-// judge says what was reached.
+// judge compares the results with the goals.
 func (g goal) judge(runs map[string][]sample) string {
 	values := figures(g.figure, runs[g.name])
 	subject, unit := fmt.Sprintf("%s of %s", g.figure, g.name), ""

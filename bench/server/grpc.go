@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/api/snowfencev1"
 )
 
-// grpc compares unary calls of the gRPC front with those of a bare server, and measures its streams.
+// grpc compares unary calls of the gRPC front with a bare server's, and measures its streams.
 func (b bench) grpc(ctx context.Context) error {
 	if err := b.pair(ctx, "grpc", func(p *process) contender { return b.closed(p, "grpc", dialGRPC) }, 0.9); err != nil {
 		return err

@@ -8,8 +8,8 @@
 // Every server is pinned to one processor, and this program with the load to another one, which
 // taskset says. Servers that are compared run at the same time, and the load goes to one of them
 // after the other. The bare servers are this program again, with -echo: they answer the same bytes
-// from memory, on the same libraries. It prints each run, the medians, and the goals with what was
-// reached. A ratio is the median of the ratios of the rounds, whose runs are neighbours in time.
+// from memory, on the same libraries. It prints each run, the medians, and the goals with their
+// results. A ratio is the median of the ratios of the rounds, whose runs are neighbours in time.
 //
 // The layout of the ids is [layout], whose capacity is no limit. The parts are:
 //
@@ -36,7 +36,7 @@ import (
 	"time"
 )
 
-// bench is what all parts go by.
+// bench is the setup of all parts.
 type bench struct {
 	program string        // path of the daemon's
 	core    string        // the processor that servers are pinned to

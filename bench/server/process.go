@@ -60,7 +60,7 @@ func (b bench) start(ctx context.Context, ready, program string, arguments ...st
 	return nil, err
 }
 
-// read follows what the server writes to its end, and sends once: nothing when it is ready, or else
+// read follows the server's output to its end, and sends once: nothing when it is ready, or else
 // all that it wrote.
 func (p *process) read(out io.Reader, ready string, up chan<- string) {
 	var written strings.Builder
@@ -80,7 +80,7 @@ func (p *process) read(out io.Reader, ready string, up chan<- string) {
 			up <- ""
 		}
 	}
-	_ = p.command.Wait() // how it ended shows in what it wrote
+	_ = p.command.Wait() // its output shows how it ended
 	if waiting {
 		up <- written.String()
 	}
@@ -121,14 +121,14 @@ func (p *process) cpu() (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// load is what a load generator saw.
+// load is a load generator's result.
 type load struct {
 	requests float64
 	took     time.Duration
 	tail     time.Duration // 99.9 % of the requests took no longer; 0 if it does not say
 }
 
-// under returns what a server needs for a load. Each request gives some ids, or 1.
+// under returns a server's needs under a load. Each request gives some ids, or 1.
 func (p *process) under(ids float64, run func() (load, error)) (sample, error) {
 	before, err := p.cpu()
 	if err != nil {

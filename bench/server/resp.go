@@ -82,7 +82,7 @@ func (p *process) redisBenchmark(ctx context.Context, pipeline, n int, command s
 	return l, nil
 }
 
-// readRedisBenchmark reads what it prints: a distribution such as
+// readRedisBenchmark reads its output: a distribution such as
 //
 //	99.902% <= 2.023 milliseconds (cumulative count 999024)
 //

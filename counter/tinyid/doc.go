@@ -19,7 +19,7 @@
 //	update tiny_id_info set max_id= ?, update_time=now(), version=version+1
 //	  where id=? and max_id=? and version=? and biz_type=?
 //
-// It takes effect only while max_id and version are those that were read. So of two writers
+// It takes effect only while max_id and version equal the read ones. So of two writers
 // that read the same, one changes no row, and tries again. The row is read once more before the
 // commit: without strict mode a server stores less than it was given in a column that is too narrow.
 // The range is (old max_id, new max_id],
@@ -35,7 +35,7 @@
 // Numbers increase in the order of time, so the source may serve [counter.NewTickets]. Then the
 // step should be delta: the rest of a step is a gap there.
 //
-// # What is not promised
+// # Limits
 //
 // A database that loses a committed transaction repeats its numbers, as it does for tinyid: by a
 // failover to a replica that lags, a restored dump, or a crash without a flush at each commit. A

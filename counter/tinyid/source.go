@@ -66,7 +66,7 @@ type Source struct {
 	row row // as it was read last
 }
 
-// row is what a row holds. The numbers up to max are in use.
+// row is the content of a row. The numbers up to max are in use.
 type row struct{ id, max, step, delta, remainder, version int64 }
 
 var _ counter.Source = (*Source)(nil)

@@ -21,7 +21,7 @@ type Claim struct {
 	awaiting bool // an answer
 }
 
-// mostPatience is how long a claim asks a store that does not answer. What its borrower waits for is shorter.
+// mostPatience is how long a claim asks a store that does not answer. Its borrower's wait is shorter.
 const mostPatience = 10 * time.Second
 
 // Claim begins a claim; now is the daemon's wall clock. A *[stored.ConfigError] is returned for what can't be claimed by, and a
@@ -55,7 +55,7 @@ func judge(borrower, now time.Time, engine bool) error {
 }
 
 // Next takes the answer to the call before, or the end of a pause, and returns the next step. The moment is the
-// daemon's; what is random in it is never used twice.
+// daemon's; its random bits are never used twice.
 func (c *Claim) Next(reply lease.Reply, now lease.Moment) Step {
 	var event lease.Event = reply
 	switch {

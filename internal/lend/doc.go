@@ -5,7 +5,8 @@
 //
 // A lease is the register of its worker id at the version that the borrower was told last. An extension and a release swap
 // the register under that version and no other. So a daemon keeps nothing, and which one answers does not matter. A request
-// has a random mark, which is a part of the register that it writes: so its copies find what the first of them has done.
+// has a random mark, which is a part of the register that it writes: so its copies find the effect of
+// the first.
 //
 //	lease.go     the lease as a text, which is its key
 //	request.go   the borrower's requests, and the answer

@@ -20,7 +20,7 @@ var (
 	ErrMoved = snowfence.NewError(snowfence.ClassLease, "snowfence: a copy of the borrower extends the lease")
 )
 
-// Terms are what a daemon lends by.
+// Terms are a daemon's terms of lending.
 type Terms struct {
 	Config      lease.Config     // of the generator's holders, complete, without a pinned worker id
 	Known       stored.Namespace // the record, as the daemon's own holder knows it
@@ -33,7 +33,7 @@ func (t Terms) answer(l Lease, floor snowfence.Tick, mark string) Answer {
 	return Answer{Lease: l, Mark: mark, Layout: t.Config.Layout, Window: t.Config.Window, Loss: t.Loss, Floor: floor, MaxBehind: t.MaxBehind}
 }
 
-// Step is what a request needs next: a call to the store, a pause before the next look, or nothing more.
+// Step is a request's next need: a call to the store, a pause before the next look, or nothing more.
 type Step struct {
 	Call  lease.Call // none while its verb is 0
 	Pause time.Duration
@@ -68,7 +68,7 @@ type Exchange struct {
 	version  store.Version // of the register that stands
 }
 
-// phase is what an exchange waits for.
+// phase is an exchange's present wait.
 type phase uint8
 
 const (

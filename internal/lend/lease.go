@@ -15,7 +15,7 @@ import (
 )
 
 // Lease is a borrower's right to a worker id as it was last told. Its text is a key: with it anybody extends and releases
-// the worker id. No daemon believes what it says: the register decides.
+// the worker id. Daemons do not trust its content: the register decides.
 type Lease struct {
 	Incarnation [16]byte // of the namespace
 	Secret      [16]byte // of the claim; the register has its hash
@@ -74,7 +74,7 @@ func of(r stored.Register, worker int64, version store.Version, secret [16]byte)
 	return l
 }
 
-// Holder is what the register of the lease shows as its holder. Whoever reads the store can't make the lease of it.
+// Holder is the holder in the lease's register. Whoever reads the store can't make the lease of it.
 func (l Lease) Holder() string {
 	hash := sha256.Sum256(l.Secret[:])
 	return hex.EncodeToString(hash[:16])
@@ -83,8 +83,8 @@ func (l Lease) Holder() string {
 // incarnation is the namespace's, as its record writes it.
 func (l Lease) incarnation() string { return hex.EncodeToString(l.Incarnation[:]) }
 
-// mark is what the register shows of a request with this lease. The lease and the process are in it, too: a borrower
-// whose marks are constant does not take the write of its forked twin for its own.
+// mark is the register's trace of a request with this lease. The lease and the process are in it, too:
+// a borrower whose marks are constant does not take the write of its forked twin for its own.
 func (l Lease) mark(request string, b Borrower) string {
 	var text bytes.Buffer
 	for _, part := range [...]string{l.String(), request, b.Host} {

@@ -16,8 +16,8 @@ type Borrower struct {
 	// Now is the borrower's wall clock just before this try. Ticks follow from it.
 	Now time.Time
 
-	// Host, PID and Program are for people; empty and zero are fine. A release repeats those of the extension that it
-	// calls open.
+	// Host, PID and Program are for people; empty and zero are fine. A release repeats the ones of the
+	// extension that it calls open.
 	Host    string // at most 255 bytes
 	PID     int
 	Program string // at most 50 bytes

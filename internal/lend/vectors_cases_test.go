@@ -26,7 +26,7 @@ func vectorCases() []playedCase {
 	return slices.Concat(examples(), boundCases(), endCases(), layoutCases())
 }
 
-// examples are those of docs/lending.md.
+// examples are the ones of docs/lending.md.
 func examples() []playedCase {
 	const loss = 15 * time.Second
 	begin := func(s *script) {

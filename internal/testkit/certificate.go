@@ -60,7 +60,7 @@ func (a *Authority) Issue(t testing.TB, name string, hosts ...string) (certifica
 }
 
 // IssueTo is Issue to the two files given, first the certificate's and then the
-// key's. What they held is replaced. Only their owner may read new ones, as
+// key's. Their content is replaced. Only their owner may read new ones, as
 // servers demand of keys.
 func (a *Authority) IssueTo(t testing.TB, certificate, key, name string, hosts ...string) {
 	t.Helper()
@@ -97,7 +97,7 @@ func (a *Authority) sign(t testing.TB, template *x509.Certificate, key *ecdsa.Pr
 	return der
 }
 
-// validNow returns what every certificate has, whatever it is for.
+// validNow returns the common part of every certificate.
 func validNow(name string) *x509.Certificate {
 	now := time.Now()
 	return &x509.Certificate{

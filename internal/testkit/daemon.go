@@ -36,8 +36,7 @@ type Daemon struct {
 const anyPort = "127.0.0.1:0"
 
 // StartDaemon starts binary's serve on a free port and waits until it listens or
-// has ended, but not until it is ready. What is still running at the end of the
-// test is killed.
+// has ended, but not until it is ready. Processes still running at the end of the test are killed.
 func StartDaemon(t testing.TB, binary string, environ []string, arguments ...string) *Daemon {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), binary, append([]string{"serve", "--http", anyPort, "--resp", anyPort, "--grpc", anyPort, "--thrift", anyPort}, arguments...)...)
@@ -172,7 +171,7 @@ func (d *Daemon) Again() *Daemon {
 	return next
 }
 
-// Log returns what the daemon wrote to standard error.
+// Log returns the daemon's standard error.
 func (d *Daemon) Log() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -184,7 +183,7 @@ func Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}, Timeout: 30 * time.Second}
 }
 
-// Mint asks a daemon's generator for n ids and appends those that arrive. When the daemon
+// Mint asks a daemon's generator for n ids and appends the ids that arrive. When the daemon
 // dies in the middle of its answer, the ids that came whole are issued, and appended too.
 func Mint(ctx context.Context, client *http.Client, url, generator string, n int, ids []snowfence.ID) ([]snowfence.ID, error) {
 	texts, err := MintTexts(ctx, client, url, generator, n)

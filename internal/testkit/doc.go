@@ -4,10 +4,10 @@
 //
 // It starts real servers of the engines, each in a folder of its own, and a
 // [Proxy] stands in front of one where connections are to break, fall silent or
-// lose replies. [Eventually] waits for what a server or a client comes to, and an
+// lose replies. [Eventually] waits for a state of a server or a client, and an
 // [Authority] issues the certificates of both ends where they speak TLS.
-// [Page] holds a document to what the program makes of it.
+// [Page] holds a document to the program's output.
 //
-// Its program duplicates looks for equal ids in files of ids, so that what a
-// fault test collected is judged by something other than the test.
+// Its program duplicates looks for equal ids in files of ids, so that a program apart from the test
+// judges the collected ids.
 package testkit

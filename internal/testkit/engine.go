@@ -59,8 +59,8 @@ func StartEngine(t testing.TB, name string) Engine {
 
 // External returns the address of a server that the environment names for an engine, and
 // whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS, _NATS and _KUBERNETES as host:port,
-// _POSTGRES and _MYSQL as a store's URL. The conformance suite then runs on that one, and
-// leaves out what needs control over its server.
+// _POSTGRES and _MYSQL as a store's URL. The conformance suite then runs on that one, and leaves out
+// the tests that need control over its server.
 func External(engine string) (address string, ok bool) {
 	address = os.Getenv("SNOWFENCE_TEST_" + engine)
 	return address, address != ""
@@ -86,7 +86,7 @@ func (e Engine) LossOf(loss time.Duration) time.Duration {
 	return 0
 }
 
-// What every SQL server here knows: a database, and who may do anything in it
+// The settings of every SQL server here: a database, and who may do anything in it
 // by which password.
 const (
 	SQLDatabase = "snowfence"

@@ -205,7 +205,7 @@ func (h Hostile) run(t *testing.T, patience time.Duration, spoil func(n int, ans
 	return h.Use(ctx, listener.Addr().String())
 }
 
-// pass passes on what a client and the server send, but for what spoil changes. It returns at
+// pass passes the bytes of a client and the server on, but for spoil's changes. It returns at
 // the connection's end, and whether there was a change.
 func (h Hostile) pass(ctx context.Context, client net.Conn, spoil func(n int, answer []byte) io.Reader) (left bool) {
 	server, err := (&net.Dialer{}).DialContext(ctx, "tcp", h.Server)

@@ -213,7 +213,7 @@ func (k *Kubernetes) authorityOf(server string) string {
 	return fmt.Sprintf(", certificate-authority: %q", k.CAFile)
 }
 
-// Snapshot stops the API server and copies etcd's data. What it returns puts the data back in the same way: API
+// Snapshot stops the API server and copies etcd's data. Its result puts the data back in the same way: API
 // servers must not run while their etcd goes back.
 func (k *Kubernetes) Snapshot() (restore func(context.Context) error, err error) {
 	k.Stop()

@@ -70,7 +70,7 @@ func (l *Lifetime) Failed() bool {
 	return l.failed
 }
 
-// End calls what Cleanup was given, the last first.
+// End calls Cleanup's functions, the last first.
 func (l *Lifetime) End() {
 	for _, end := range slices.Backward(l.ends) {
 		end()

@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// patience is how long a test waits for what must come; quiet is how long it
+// patience is how long a test waits for an event that must come; quiet is how long it
 // waits to see that something does not.
 const (
 	patience = 3 * time.Minute
@@ -98,13 +98,13 @@ func (s *lineServer) hearsNothing(t *testing.T) {
 	}
 }
 
-// drain forgets what the server noted, so that it never waits for room.
+// drain forgets the server's notes, so that it never waits for room.
 func (s *lineServer) drain() {
 	empty(s.heard)
 	empty(s.ends)
 }
 
-// empty takes what is in a channel. It does not wait for more, also where others
+// empty takes the content of a channel. It does not wait for more, also where others
 // take from it.
 func empty[T any](c <-chan T) {
 	for {

@@ -30,7 +30,7 @@ type link struct {
 	loss   *loss            // the one that a request of this link met
 	losing bool             // the reply is being lost, and lose ends the link
 	heard  *loss            // the one that sent is gathered for
-	sent   []byte           // what the client sent since heard was armed
+	sent   []byte           // the client's bytes since heard was armed
 	tail   []byte           // the last bytes that the client sent, too few for the proxy's text
 }
 
@@ -61,7 +61,7 @@ func (l *link) carry(ctx context.Context, target string, silent bool) {
 	requests.Go(func() { l.pass(toServer, l.client, l.server) })
 	l.pass(toClient, l.server, l.client)
 	requests.Wait()
-	// Not a reset: what was passed on last may still be on its way.
+	// Not a reset: the last bytes may still be on their way.
 	_ = l.client.Close()
 	_ = l.server.Close()
 }
@@ -122,7 +122,7 @@ func (l *link) pass(d direction, from, to *net.TCPConn) {
 	}
 }
 
-// breakOff resets a link of which one end is broken.
+// breakOff resets a link with a broken end.
 func (l *link) breakOff() {
 	l.proxy.mu.Lock()
 	defer l.proxy.mu.Unlock()
@@ -150,7 +150,7 @@ func (l *link) wait(d direction) bool {
 	}
 }
 
-// verdict is what becomes of a chunk.
+// verdict is a chunk's fate.
 type verdict int
 
 const (
@@ -159,7 +159,7 @@ const (
 	lose // swallow it, and all that follows
 )
 
-// judge says what becomes of a chunk; the empty one is the end of a stream.
+// judge chooses a chunk's fate; the empty one is the end of a stream.
 func (l *link) judge(d direction, chunk []byte) verdict {
 	p := l.proxy
 	p.mu.Lock()
@@ -208,7 +208,7 @@ func (l *link) hear(chunk []byte) {
 	}
 }
 
-// lose swallows what the server sends until it is silent, and then breaks off
+// lose swallows the server's bytes until it is silent, and then breaks off
 // the client's connection. The server's is ended in order: requests that it
 // has not read yet come before the end.
 func (l *link) lose(buffer []byte) {

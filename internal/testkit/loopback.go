@@ -18,10 +18,9 @@ func Accepts(ctx context.Context, s *Server) error {
 	return err
 }
 
-// Ports of servers lie below those that a system gives to connections, and to
-// listeners that ask for any: 32768 and up on Linux, higher ones elsewhere. So
-// none of these takes one before its server does, or while that is down. Nor one
-// 10,000 above, which Redis uses for its cluster.
+// Ports of servers lie below the ports that a system gives to connections, and to listeners that ask
+// for any: 32768 and up on Linux, higher ones elsewhere. So none of these takes one before its server
+// does, or while that is down. Nor one 10,000 above, which Redis uses for its cluster.
 const (
 	firstPort = 12000
 	manyPorts = 10000

@@ -3,5 +3,5 @@
 package testkit
 
 // EngineNames are the engines that StartEngine knows and that outlive a process: without the tag
-// servers, those that need no server.
+// servers, the ones that need no server.
 func EngineNames() []string { return []string{"file"} }

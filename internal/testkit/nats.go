@@ -29,7 +29,7 @@ func NATSCluster(t testing.TB, count int, settings ...string) []*Server {
 			routes = append(routes, "nats://"+s.Address(1))
 			return natsConfigure(s, append([]string{
 				fmt.Sprintf("server_name: server%d", i),
-				// Each is told of those before it, and hears of the others from them.
+				// Each gets the addresses of the ones before it, and learns the others from them.
 				fmt.Sprintf("cluster { name: cluster, listen: %q, routes: [%s] }", s.Address(1), strings.Join(routes, ", ")),
 			}, settings...))
 		}))
@@ -55,8 +55,7 @@ func natsConfigure(s *Server, settings []string) error {
 	return os.WriteFile(filepath.Join(s.Dir, "nats.conf"), []byte(strings.Join(config, "\n")+"\n"), 0o600)
 }
 
-// natsAnswers is ready once the server says that it has JetStream: then it has
-// read what is in its folder.
+// natsAnswers is ready once the server says that it has JetStream: then it has read its folder.
 func natsAnswers(ctx context.Context, s *Server) error {
 	line, err := ask(ctx, s.Addr(), "", readLine)
 	if err != nil {

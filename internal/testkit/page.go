@@ -15,6 +15,6 @@ func Page(t testing.TB, file, text string, write bool) {
 		}
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != text {
-		t.Errorf("%s is not what the program makes (%v): run 'make pages'; it makes\n%s", file, err, text)
+		t.Errorf("%s differs from the program's output (%v): run 'make pages'; it makes\n%s", file, err, text)
 	}
 }

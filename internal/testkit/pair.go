@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// Pair is a server, and another one that can take its place without the last of what it
-// acknowledged. A failover is [Pair.Part], the Primary's Kill, [Pair.Promote] and [Pair.Rejoin]
-// in this order. In place of the last two, [Pair.Mend] calls it off. The methods are not safe
-// for concurrent use.
+// Pair is a server, and another one that can take its place without the last acknowledged writes. A
+// failover is [Pair.Part], the Primary's Kill, [Pair.Promote] and [Pair.Rejoin] in this order. In place
+// of the last two, [Pair.Mend] calls it off. The methods are not safe for concurrent use.
 type Pair struct {
 	Primary, Standby *Server
 
@@ -34,8 +33,8 @@ type followingWay interface {
 func PairNames() []string { return []string{"redis", "nats", "postgres-lossy"} }
 
 // StartPair starts the servers of a lossy engine. Redis and PostgreSQL replicate
-// asynchronously. The standby of NATS is a copy of its disk, taken while it stands still: it has
-// what was synced when a machine crashes. The test of PostgreSQL brings the driver, "pgx".
+// asynchronously. The standby of NATS is a copy of its disk, taken while it stands still: it has the
+// synced data when a machine crashes. The test of PostgreSQL brings the driver, "pgx".
 func StartPair(t testing.TB, name string) (Engine, *Pair) {
 	t.Helper()
 	p := &Pair{}
@@ -134,8 +133,8 @@ func (r *replication) rejoin(p *Pair) error {
 	return p.Standby.TryStart()
 }
 
-// redisFollowing starts a Redis server that is or is to be one of a pair: what it follows stands
-// in its configuration file, since its arguments never change.
+// redisFollowing starts a Redis server that is or is to be one of a pair: its primary stands in its
+// configuration file, since its arguments never change.
 func redisFollowing(t testing.TB, primary string) *Server {
 	t.Helper()
 	return redis(t, redisFollows, nil, func(s *Server) error { return redisFollow(s, primary) })
@@ -191,7 +190,7 @@ func postgresPosition(ctx context.Context, s *Server) (at uint64, err error) {
 // diskCopy is the way of servers whose standby is a copy of their disk.
 type diskCopy struct{}
 
-// diskFolder is what a NATS server keeps in its folder.
+// diskFolder is a NATS server's folder.
 const diskFolder = "jetstream"
 
 // part copies the primary's folder while nothing changes it.

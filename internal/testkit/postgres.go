@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// postgresPlaces is where Debian puts what is not meant for everyone's PATH.
+// postgresPlaces is where Debian puts programs outside of everyone's PATH.
 const postgresPlaces = "/usr/lib/postgresql/*/bin"
 
 // Postgres starts a PostgreSQL server that syncs every commit, asks for
@@ -87,8 +87,8 @@ func postgres(t testing.TB, settings []string, prepare func(*Server) error) *Ser
 }
 
 // PgBouncer starts a pooler in front of a PostgreSQL server. Its mode is
-// "session", "transaction" or "statement": what a connection to the server is
-// lent for. It has few of them, but in session mode, where every client needs one.
+// "session", "transaction" or "statement": the use of a connection to the server. It has few of them,
+// but in session mode, where every client needs one.
 func PgBouncer(t testing.TB, behind *Server, mode string) *Server {
 	t.Helper()
 	connections := "3"

@@ -30,7 +30,7 @@ type Proxy struct {
 	links   map[*link]struct{}
 }
 
-// weather is what befalls every byte.
+// weather is the fate of every byte.
 type weather int
 
 const (
@@ -87,8 +87,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 // Addr is the address that clients connect to.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// SetTarget sends new connections to another server. Those that exist stay
-// where they are.
+// SetTarget sends new connections to another server. Existing ones stay where they are.
 func (p *Proxy) SetTarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,21 +105,19 @@ func (p *Proxy) Cut() {
 // connections fall silent, their ends too, and new ones are accepted and never answered.
 func (p *Proxy) Drop() { p.become(dropped) }
 
-// LoseReplies passes requests on to the server and swallows what it answers,
-// until Heal.
+// LoseReplies passes requests on to the server and swallows its answers, until Heal.
 func (p *Proxy) LoseReplies() { p.become(mute) }
 
-// Delay holds back what is on its way to the server, and what is on its way to
-// the client, for at least as long as given and at most twice as long. Zero
-// means no delay.
+// Delay holds bytes back on their way to the server and to the client, for at least as long as given
+// and at most twice as long. Zero means no delay.
 func (p *Proxy) Delay(requests, replies time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delays = [directions]time.Duration{toServer: requests, toClient: replies}
 }
 
-// HideEnds keeps from the server that clients have gone, until Heal: it goes on
-// with what they asked for last. Some servers roll that back when they notice.
+// HideEnds keeps from the server that clients have gone, until Heal: it goes on with their last
+// request. Some servers roll that back when they notice.
 func (p *Proxy) HideEnds() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,8 +133,7 @@ func (p *Proxy) ResetAll() {
 	}
 }
 
-// Heal ends what the other verbs began, and resets the connections that lost
-// bytes.
+// Heal ends the other verbs' faults, and resets the connections that lost bytes.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,12 +145,12 @@ func (p *Proxy) Heal() {
 	}
 }
 
-// LoseReplyTo lets one request reach the server and loses its reply. Once match returns
-// true of what a client has sent, the request is passed on, and what the server sends on
-// that connection is withheld. When the server has answered and is silent again, it has
-// carried the request out: the client's connection is reset, and lost is closed.
+// LoseReplyTo lets one request reach the server and loses its reply. Once match returns true of a
+// client's bytes, the request is passed on, and the server's bytes on that connection are withheld.
+// When the server has answered and is silent again, it has carried the request out: the client's
+// connection is reset, and lost is closed.
 //
-// match gets what one client has sent since the call, or the last 32 KiB of it, since a
+// match gets one client's bytes since the call, or the last 32 KiB of it, since a
 // request may arrive in pieces. It must look for something that only the request meant
 // has, such as the value to be stored, and must not call the proxy. A second call takes
 // the place of a first that no request has met yet.

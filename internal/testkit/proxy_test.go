@@ -237,7 +237,7 @@ func TestLostReplyComesAfterTheRequestWasCarriedOut(t *testing.T) {
 	s.next(t)
 	c.wantReset()
 	<-lost
-	// The server saw an orderly end: what it had not read yet was not lost.
+	// The server saw an orderly end: unread bytes were not lost.
 	if err := <-s.ends; err != nil {
 		t.Errorf("the server saw %v", err)
 	}

@@ -53,13 +53,12 @@ func RedisSentinel(t testing.TB, name string, primary *Server) *Server {
 }
 
 // RedisCall sends one command, of words without spaces, to a Redis server, and
-// returns its reply: a status, a number or a text. It is for what a test does
-// to the server itself.
+// returns its reply: a status, a number or a text. It is for a test's changes of the server itself.
 func RedisCall(ctx context.Context, address, command string) (string, error) {
 	return ask(ctx, address, command+"\r\n", redisReply)
 }
 
-// redis starts a server. What prepare writes into its folder as redisConfig, it reads at each start.
+// redis starts a server. It reads redisConfig, which prepare writes into its folder, at each start.
 func redis(t testing.TB, ready func(context.Context, *Server) error, arguments []string, prepare func(*Server) error) *Server {
 	t.Helper()
 	var file []string
@@ -81,8 +80,8 @@ func redis(t testing.TB, ready func(context.Context, *Server) error, arguments [
 	})
 }
 
-// redisAnswers is ready once the server answers, be it that it asks for a
-// password, and has loaded what it has on disk.
+// redisAnswers is ready once the server answers, perhaps by asking for a password, and has loaded its
+// disk.
 func redisAnswers(ctx context.Context, s *Server) error {
 	_, err := RedisCall(ctx, s.Addr(), "PING")
 	if err != nil && strings.HasPrefix(err.Error(), "NOAUTH") {

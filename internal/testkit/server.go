@@ -23,7 +23,7 @@ import (
 type Program struct {
 	Name    string   // the executable, looked for on the PATH and then in Places
 	Places  []string // folders; they may be patterns
-	Package string   // the Debian package that has it, to say what is missing
+	Package string   // the Debian package that has it, for the error
 
 	Ports   int                 // how many free ports of 127.0.0.1 it needs; 0 means 1
 	User    string              // who it runs as when the test runs as root; empty means root
@@ -41,7 +41,7 @@ type Program struct {
 // Server is a real server in a folder and on ports of its own. Its methods are not
 // safe for concurrent use, but for Log.
 type Server struct {
-	Ports []int  // those it listens on; they stay the same when it starts again
+	Ports []int  // its listening addresses; they stay the same when it starts again
 	Dir   string // its folder; it stays, too
 
 	t       testing.TB
@@ -54,7 +54,7 @@ type Server struct {
 
 // StartServer starts a server and waits until it is ready. It is killed at the end of
 // the test, and its folder removed. On Linux it is killed even if the test's process is.
-// A server that is not installed fails the test with what to install.
+// A missing server fails the test with the package to install.
 func StartServer(t testing.TB, p Program) *Server {
 	t.Helper()
 	path, err := find(p.Name, p.Places)
@@ -90,7 +90,7 @@ func (s *Server) Start() {
 	}
 }
 
-// TryStart is Start that returns what went wrong.
+// TryStart is Start that returns an error.
 func (s *Server) TryStart() error {
 	// It outlives the context of a subtest; the cleanup kills it.
 	command, err := s.prepare(context.Background(), s.path, s.program.Arguments(s))
@@ -167,11 +167,10 @@ func (s *Server) Address(port int) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.Ports[port]))
 }
 
-// Log returns the last of what the server wrote to its standard streams.
+// Log returns the end of the server's standard streams.
 func (s *Server) Log() string { return s.log.String() }
 
-// Run runs a program that comes with the server, in its folder and as its
-// user, and returns what it printed.
+// Run runs a program that comes with the server, in its folder and as its user, and returns its output.
 func (s *Server) Run(ctx context.Context, name string, arguments ...string) (string, error) {
 	path, err := find(name, s.program.Places)
 	if err != nil {
@@ -188,8 +187,8 @@ func (s *Server) Run(ctx context.Context, name string, arguments ...string) (str
 	return string(out), nil
 }
 
-// Snapshot stops the server, copies a folder of Dir, and starts it again. What it
-// returns puts the folder back as it was, in the same way.
+// Snapshot stops the server, copies a folder of Dir, and starts it again. Its result puts the folder
+// back as it was, in the same way.
 func (s *Server) Snapshot(folder string) (restore func(context.Context) error, err error) {
 	folder = filepath.Join(s.Dir, folder)
 	backup := filepath.Join(s.t.TempDir(), "backup")
@@ -203,7 +202,7 @@ func (s *Server) Snapshot(folder string) (restore func(context.Context) error, e
 	return restore, errors.Join(err, s.TryStart())
 }
 
-// run starts a command and returns what is closed when it has ended. How it
+// run starts a command and returns a channel that is closed at its end. How it
 // ended, its log tells.
 //
 // Linux kills the process when the thread that started it ends, see
@@ -346,7 +345,7 @@ func find(name string, places []string) (string, error) {
 	return "", fmt.Errorf("%s is missing", name)
 }
 
-// tail keeps the last of what is written to it. It is safe for concurrent use.
+// tail keeps the end of the bytes written to it. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -354,7 +353,7 @@ type tail struct {
 
 const tailSize = 8 << 10
 
-// Write keeps p, and forgets what came long before.
+// Write keeps p, and forgets old bytes.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -365,7 +364,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept.
+// String returns the kept bytes.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 	"time"
 )
 
-// zookeeperJars are the class path: Debian's jar names what else it needs, but
-// for something that writes the log to the standard error, and for parts of
-// Netty, which TLS needs.
+// zookeeperJars are the class path: Debian's jar names its other jars, except for a writer of the log
+// to standard error, and for parts of Netty, which TLS needs.
 const zookeeperJars = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar:" +
 	"/usr/share/java/netty-codec.jar:/usr/share/java/netty-resolver.jar"
 

@@ -1,6 +1,6 @@
-// Command api prints the public face of the tree whose root is "..": what is exported
-// by every package of every module in go.work, but for internal packages, those below cmd, and
-// the rooms of the daemon that only the command line shares. "make api" writes it into docs/api.txt.
+// Command api prints the public face of the tree whose root is "..": the exported names of every
+// package of every module in go.work, but for internal packages, the ones below cmd, and the rooms of the
+// daemon that only the command line shares. "make api" writes it into docs/api.txt.
 package main
 
 import (
@@ -29,8 +29,8 @@ func main() {
 // face returns the public face of the tree at root, a line for each thing.
 func face(ctx context.Context, root string) (string, error) {
 	all, err := packages.Load(&packages.Config{
-		// Types come from the source of all packages: what compilers export of others can
-		// differ between their versions.
+		// Types come from the source of all packages: compilers' exports of others can differ between
+		// their versions.
 		Mode:    packages.NeedName | packages.NeedTypes | packages.NeedSyntax | packages.NeedImports | packages.NeedDeps,
 		Context: ctx,
 		Dir:     root,
@@ -58,8 +58,8 @@ func face(ctx context.Context, root string) (string, error) {
 	return b.String(), nil
 }
 
-// show writes an exported object and, if it is a type, its fields and methods. An alias
-// shows those of the type behind it, which nobody can name otherwise.
+// show writes an exported object and, if it is a type, its fields and methods. An alias shows the
+// methods of the type behind it, which has no other name.
 func show(b *strings.Builder, object types.Object) {
 	qualify := func(p *types.Package) string {
 		if p == object.Pkg() {

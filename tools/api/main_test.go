@@ -11,6 +11,6 @@ func TestPageOfThePublicFaceIsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if page, err := os.ReadFile("../../docs/api.txt"); err != nil || string(page) != want {
-		t.Errorf("docs/api.txt is not what the packages export (%v): run make api, and read what it changed", err)
+		t.Errorf("docs/api.txt is not what the packages export (%v): run make api, and read its changes", err)
 	}
 }

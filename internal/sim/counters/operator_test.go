@@ -20,7 +20,7 @@ var errNothing = errors.New("there is nothing to set yet")
 // name is the counter's.
 const name = "drawn"
 
-// bounds is what an operator had set when a process began: no number of the process lies below.
+// bounds is the operator's settings when a process began: no number of the process lies below.
 type bounds struct {
 	least map[string]int64 // by date; "" if the counter has none
 	past  int              // restores until then
@@ -33,7 +33,7 @@ func (w *world) wereSet() bounds {
 	return bounds{maps.Clone(w.least), w.past}
 }
 
-// above checks that a number lies above what was set. It needs the lock.
+// above checks that a number lies above the set one. It needs the lock.
 func (w *world) above(set bounds, date string, number int64) {
 	if least := set.least[date]; set.past == w.past && number < least {
 		w.t.Errorf("seed %d (loss %s): a process that began after %q was set to %d gave %d", w.seed, w.loss, date, least, number)

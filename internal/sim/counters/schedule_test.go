@@ -43,7 +43,7 @@ func TestDrawnSchedulesGiveNoNumberTwice(t *testing.T) {
 	}
 }
 
-// tally counts what happened.
+// tally counts the events.
 type tally struct {
 	Segments, Tickets, Dailies                     int // numbers that callers got
 	Refused, Crashes, Ends, Failovers, Lost, Steps int
@@ -66,7 +66,7 @@ func (a tally) plus(b tally) tally {
 type world struct {
 	t      *testing.T
 	seed   uint64
-	rng    *rand.Rand // of what is drawn before the processes run, and of the operator
+	rng    *rand.Rand // of the draws before the processes run, and of the operator
 	memory *memstore.Memory
 	marks  *memstore.Memory // of the guard; nil without one
 	fleet  bool             // many processes, each for a short time
@@ -83,7 +83,7 @@ type world struct {
 	tally tally
 	drawn []countertest.Drawn
 	texts []string
-	least map[string]int64 // by date: what was set last, and no restore has undone
+	least map[string]int64 // by date: the last setting that restores have left alone
 	past  int              // restores
 }
 
@@ -199,7 +199,7 @@ func (w *world) host(rng *rand.Rand) {
 			life /= 16
 		}
 		w.process(rng, clock, faulty, life)
-		// What was late arrives after the process has ended.
+		// Late requests arrive after the process has ended.
 		_ = faulty.Deliver(context.Background())
 		pass(time.Duration(rng.IntN(1000)) * time.Millisecond)
 	}
@@ -268,7 +268,7 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s *faultstore.Store, l
 	}
 	if rng.IntN(2) == 0 {
 		dead.Store(true)
-		crash() // what it got is lost, and what it sent may still arrive
+		crash() // its numbers are lost, and its requests may still arrive
 		_ = end(ctx)
 		w.count(func(t *tally) { t.Crashes++ })
 	} else {

@@ -1,5 +1,5 @@
-// Command simulate runs drawn plans through package sim, on all processors, each
-// plan in one goroutine, and says what it found.
+// Command simulate runs drawn plans through package sim, on all processors, each plan in one goroutine,
+// and prints its findings.
 //
 //	go run ./internal/sim/simulate -seeds 5000
 //	go run ./internal/sim/simulate -seeds 300000 -state FILE
@@ -8,16 +8,16 @@
 //
 // With a state file it goes on where it was interrupted, or up to 500 seeds before.
 //
-// When a plan breaks a rule it prints the seed and what was broken, shrinks the plan,
+// When a plan breaks a rule it prints the seed and the rule, shrinks the plan,
 // prints it as a scenario and exits with 1. To replay that, put the text from its first
-// line, "# Shrunk from seed", to the end into a file: -replay tells what happens step by
-// step, and ends with the rule that is broken. The commands stand below the scenario.
+// line, "# Shrunk from seed", to the end into a file: -replay prints each step, and ends with the rule
+// that is broken. The commands stand below the scenario.
 // -draw prints the plan of a seed as it was drawn, which -replay takes too.
 //
-// Once the bug is mended the scenario belongs into internal/sim/testdata. Its first lines
-// become a claim in whole sentences, of which the file's name is the short form; three
-// expectations at least are added, one of them of duplicates; and what breaks it is named
-// in scenario_files_test.go or scenario_lapses_test.go. Tests hold that.
+// Once the bug is mended the scenario belongs into internal/sim/testdata. Its first lines become a
+// claim in whole sentences, and the file's name is their short form; three expectations at least are
+// added, one of them of duplicates; and its bug is named in scenario_files_test.go or
+// scenario_lapses_test.go. Tests hold that.
 package main
 
 import (
@@ -38,12 +38,12 @@ import (
 )
 
 func main() {
-	// What a plan takes of memory is little, and gone with it.
+	// A plan takes little memory, and frees it at its end.
 	debug.SetGCPercent(800)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// options are what the command line says.
+// options are the command line's.
 type options struct {
 	seeds, from uint64
 	state       string
@@ -62,7 +62,7 @@ func run(args []string, out, errs io.Writer) int {
 	flags.Uint64Var(&o.seeds, "seeds", 5000, "how many plans to draw and run")
 	flags.Uint64Var(&o.from, "from", 0, "the first seed")
 	flags.StringVar(&o.state, "state", "", "file to go on from and to keep the state in; none if empty")
-	flags.StringVar(&o.replay, "replay", "", "scenario to run instead, telling what happens")
+	flags.StringVar(&o.replay, "replay", "", "scenario to run instead, printing each step")
 	flags.Func("draw", "seed whose plan to print instead, as a scenario for -replay", func(text string) error {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		o.draw = &seed
@@ -97,7 +97,7 @@ func run(args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// replay runs a scenario and tells what happens.
+// replay runs a scenario and prints its steps.
 func replay(file string, out io.Writer) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -145,7 +145,7 @@ func (o *options) simulate(out io.Writer) error {
 	return s.sum(out)
 }
 
-// sum prints what all seeds together came to.
+// sum prints the totals of all seeds.
 func (s *state) sum(out io.Writer) error {
 	t := s.Tally
 	_, _ = fmt.Fprintf(out, "%d seeds from %d in %.0f s: no rule was broken\n", s.Done, s.From, s.Seconds)

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/sim"
 )
 
-// simulating runs the program and returns its exit code and what it printed.
+// simulating runs the program and returns its exit code and output.
 func simulating(args ...string) (code int, out, errs string) {
 	var o, e strings.Builder
 	code = run(args, &o, &e)
