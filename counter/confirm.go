@@ -33,7 +33,7 @@ const overdue = 10 * time.Second
 //
 // Names may go, which proves nothing: a write without its name is not confirmed, and no caller gets its
 // numbers. So a process takes its name out when it confirms, and one that is overdue may lose it.
-// No safety depends on the clocks that say so.
+// Safety does not depend on these clocks.
 //
 // A name is made of the version and of the write's random mark. A version names one effect of one
 // write. The very bytes may take effect a second time, when a late copy arrives after a failover took

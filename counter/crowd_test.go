@@ -151,7 +151,7 @@ func TestProcessesBeyondTheLimitWaitForTheirTurn(t *testing.T) {
 			}
 		}
 		if c.failed == 0 {
-			t.Error("no process had to wait")
+			t.Error("processes did not have to wait")
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package counter gives numbers that a store counts. No two callers ever get the same one,
+// Package counter gives numbers that a store counts. Each caller gets its own,
 // whatever crashes, lost replies and failovers do.
 //
 //	segments, err := counter.OpenSegments(ctx, counter.SegmentsConfig{Config: counter.Config{Store: s, Name: "users"}})

@@ -157,7 +157,7 @@ func (QueryGuard) Raise(context.Context, int64, int64) error { return nil }
 // guarding is a guard as one process uses it for a counter; nil is none. The mark is read before a reservation, so
 // every range that it covers was reserved before. It is raised before the numbers are used.
 //
-// No two processes use one number, though the counter goes back at any time. The mark only grows. A
+// Each number is used once, though the counter goes back at any time. The mark only grows. A
 // range is used only if the mark was below its first number, and then became its last one. So the
 // first number of each range that is used lies above the last one of every range before it.
 //

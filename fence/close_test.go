@@ -249,7 +249,7 @@ func (l *lingering) Get(ctx context.Context, key string) (store.Entry, error) {
 	return l.Store.Get(ctx, key)
 }
 
-// Whoever closes the store after the holder does so under nobody's hands.
+// Close the store after the holder.
 func TestCloseWaitsForRequestsWhoseAnswersAreNotAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lingering{Store: memstore.New().Client()}

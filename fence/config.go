@@ -32,7 +32,7 @@ type Config struct {
 	// Store is where the namespace lives. The holder does not close it.
 	Store store.Store
 
-	// StoreName names the store in the journal, so that its page is used on no other store. Give the same
+	// StoreName names the store in the journal, so that its page is used on this store alone. Give the same
 	// name at each start, and another one for each store: its servers, database and table. Empty means
 	// [store.NameOf], which is not known of a [database/sql] pool that the program opened itself.
 	StoreName string
@@ -52,8 +52,8 @@ type Config struct {
 	Policy snowfence.Policy
 
 	// Existing refuses to make a new namespace: its record must be there, or [Open] returns an error
-	// wrapping [ErrMustExist]. Set it once the namespace exists, so that a store that was emptied or
-	// mistyped gives no ids a second time.
+	// wrapping [ErrMustExist]. Set it once the namespace exists, so that an emptied or mistyped store
+	// can't repeat ids.
 	Existing bool
 
 	// Datacenters are this store's own, where several stores share a namespace. A new namespace

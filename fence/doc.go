@@ -15,16 +15,16 @@
 // holder of the worker id begins where those ticks end.
 //
 // So the tick in the id is its own fencing token. A process may sleep for an hour and
-// still believe that it holds the worker id. It can do no harm: its ticks lie in the past,
-// and no other process was given them. Clocks decide how long a claim waits and how well
-// ids are ordered. They do not decide whether ids are unique.
+// still believe that it holds the worker id. It can do no harm: its ticks lie in the past, and are this
+// process's alone. Clocks decide how long a claim waits and how well ids are ordered. They do not
+// decide whether ids are unique.
 //
 // # Words
 //
 //	namespace  one space of unique ids in one store. Its record holds the layout and
 //	           a random number, the incarnation. The record never changes.
 //	register   the store's entry for one worker id. It is never deleted.
-//	term       one claim of a worker id. It has one generator, and no second life.
+//	term       one claim of a worker id. It has one generator, and one life.
 //	floor      the first tick that the term may stamp
 //	until      lies above every tick that was stamped with this worker id: its bound
 //	window     the distance from the clock to until: 60 s, or 5 s for a pinned worker id

@@ -169,7 +169,7 @@ func (p *process) weather() faultstore.Plan {
 	return faultstore.Seeded(p.m.r.plan.seed<<16|uint64(p.m.n<<8|p.pid), p.m.r.plan.rates)
 }
 
-// open opens the holder, and returns false if there is none.
+// open opens the holder, and returns false if it failed.
 func (p *process) open() bool {
 	m, plan := p.m, p.m.r.plan
 	c := fence.Config{

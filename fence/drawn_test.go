@@ -37,7 +37,7 @@ var (
 //	close     Close ends with its context, and after two request timeouts; calls after it fail at once
 //	left      no goroutine is left when all holders are closed
 //
-// No other package has fence.Status, OnLoss and the loop, so these belong to the five:
+// Only this package has fence.Status, OnLoss and the loop, so these belong to the five:
 //
 //	status    a holder is ready if and only if a call succeeds, and counts its losses as it tells them
 //	live      a holder of the pool issues soon after the faults have ended

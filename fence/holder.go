@@ -156,10 +156,9 @@ func (h *Holder) cut(ctx context.Context) error {
 	return fmt.Errorf("snowfence: claim a worker id: %w", cause)
 }
 
-// Next returns the next id. While there is a term, it costs no more than the Next of a
-// [snowfence.Generator]. When the term ends, it waits for the next one, unless there has
-// been none for the policy's max-wait already. It waits for at most max-wait in all, in
-// one term or over several.
+// Next returns the next id. While there is a term, it costs as little as the Next of a
+// [snowfence.Generator]. When the term ends, it waits for the next one, unless there has been none for
+// the policy's max-wait already. It waits for at most max-wait in all, in one term or over several.
 //
 // A *[UnavailableError] is returned when no term can issue, also if the context's time ends while Next waits for one: it
 // wraps the context's error then. [ErrClosed] is returned after Close, and the generator's errors otherwise. An id that is
@@ -229,7 +228,7 @@ func wides(ids []snowfence.WideID) fill {
 //
 // A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It says
 // until when, and wraps the context's error if that ended the wait. Close does not wait for a store that
-// was closed before it. No id is at risk then.
+// was closed before it. Ids are safe then.
 // A second Close waits for the same, and returns the same.
 func (h *Holder) Close(ctx context.Context) error {
 	h.close.Do(func() { close(h.closing) })

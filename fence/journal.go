@@ -39,10 +39,10 @@ type ClosableJournal interface {
 // One process at a time has a journal, and in it one holder. The journal's opener
 // makes sure of that. One goroutine at a time calls the methods.
 type Journal interface {
-	// Take consumes the page of an earlier process: from then on, durably, no other call
-	// can return it. It returns nil and nil if the journal is empty. It is called once,
-	// before everything else. After an error the holder goes on without the journal, except
-	// for [ErrJournalRefused]: a page was there that can't be used, and is useless now.
+	// Take consumes the page of an earlier process: from then on, durably, only this call returns it.
+	// It returns nil and nil if the journal is empty. It is called once, before everything else. After
+	// an error the holder goes on without the journal, except for [ErrJournalRefused]: a page was there
+	// that can't be used, and is useless now.
 	Take() ([]byte, error)
 
 	// Keep replaces the page that Take returns to the next process. The new page is
@@ -51,7 +51,7 @@ type Journal interface {
 	Keep(page []byte) error
 
 	// Discard makes the page useless. When it returns without an error, that is durable,
-	// and no other process has taken the page before.
+	// and other processes have not taken the page before.
 	Discard() error
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // jumping is a clock that can jump, as time does for a process that was
-// stopped: nothing runs meanwhile, and no timer rings.
+// stopped: nothing runs meanwhile, also timers.
 type jumping struct {
 	snowfence.Clock
 	jumped, stepped atomic.Int64

@@ -28,6 +28,6 @@
 // # What it leaves alone
 //
 // A text is no permission: a reader of a text can show it again. A key that leaks opens all its
-// texts, earlier ones too. This package stores no keys and makes none. A secret comes from
+// texts, earlier ones too. Programs make and store the keys. A secret comes from
 // crypto/rand, or from "openssl rand -hex 16".
 package opaque

@@ -46,7 +46,7 @@ func NewKey(id byte, secret []byte) (Key, error) {
 //
 // A line has the id and the secret of [NewKey], the secret in hexadecimal. The first key encodes,
 // the others only decode. No two have one secret. Blank lines are allowed, and # begins a comment. [ErrSetting] is returned
-// for anything else, and when there is no key. Errors name the line, and show no secret.
+// for anything else, and when there is no key. Errors name the line, and hide the secret.
 func ParseKeys(text string) ([]Key, error) {
 	var keys []Key
 	lines := map[string]int{} // by the secret

@@ -99,7 +99,7 @@ func TestKeyShowsItsSecretToNoLogAndNoEncoder(t *testing.T) {
 		shown.Write(data)
 	}
 	if !strings.Contains(shown.String(), "key 'a'") {
-		t.Errorf("no id is shown in %s", shown.String())
+		t.Errorf("the id is missing in %s", shown.String())
 	}
 	for _, spelling := range []string{
 		string(secret), fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret),

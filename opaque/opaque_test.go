@@ -106,7 +106,7 @@ func mustRefuse(tb testing.TB, codec opaque.Codec, text, reason string) {
 	}
 }
 
-// The texts are in databases and links, so they must never change. They were computed with
+// The texts are in databases and links, so they must stay. They were computed with
 // the AES of openssl, by a second implementation of FF1 and the other forms.
 func TestTextsOfKnownIDsNeverChange(t *testing.T) {
 	for form, want := range map[string]string{

@@ -68,13 +68,13 @@ func TestEnginesNameTestsThatExist(t *testing.T) {
 				in = sources[m[1]]
 			}
 			if !declares(in, m[2]) {
-				t.Errorf("docs/engines.md:%d: %s: there is no such test", i+1, m[0])
+				t.Errorf("docs/engines.md:%d: %s: the test is missing", i+1, m[0])
 			}
 		}
 		for _, list := range brackets.FindAllString(line, -1) {
 			for name := range strings.SplitSeq(strings.Trim(list, "(`)"), "`, `") {
 				if parts && !strings.Contains(source, `"`+name+`"`) {
-					t.Errorf("docs/engines.md:%d: %s: there is no such subtest", i+1, name)
+					t.Errorf("docs/engines.md:%d: %s: the subtest is missing", i+1, name)
 				}
 			}
 		}

@@ -43,7 +43,7 @@ func TestOneOfSeveralProgramsIsEnough(t *testing.T) {
 		t.Errorf("a pattern that a program matches: %v: %s", err, output)
 	}
 	if output, err := need(t, programs, "/etc/passw?=a-file"); err != nil {
-		t.Errorf("a file that is no program: %v: %s", err, output)
+		t.Errorf("a file that is not a program: %v: %s", err, output)
 	}
 	output, err := need(t, programs, "mysqld|/nowhere/*/mysqld=mariadb-server")
 	if err == nil || !strings.Contains(output, "mysqld|/nowhere/*/mysqld") || !strings.Contains(output, "apt-get install mariadb-server") {

@@ -26,8 +26,8 @@ type tier struct {
 // input is what a package without I/O does not import.
 var input = []string{"net", "net/http", "os", "os/exec", "os/signal", "syscall"}
 
-// never lists imports that are forbidden everywhere, in tests too.
-var never = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
+// banned lists imports that are forbidden everywhere, in tests too.
+var banned = []string{"unsafe", "log", "math/rand", "io/ioutil", "net/http/pprof", "expvar"}
 
 // support begins the folders outside of the product: only tests import it.
 var support = []string{
@@ -133,7 +133,7 @@ func TestPackagesImportWhatTheirTierSays(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, name := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			generated := p.folder() == "api/snowfencev1" && name == "unsafe"
-			if slices.Contains(never, name) && !generated {
+			if slices.Contains(banned, name) && !generated {
 				t.Errorf("%s imports %s, which no package may", p.folder(), name)
 			}
 		}

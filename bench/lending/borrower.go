@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// verb is what a borrower asks for.
+// verb is a borrower's request.
 type verb int
 
 const (

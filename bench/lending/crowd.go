@@ -151,7 +151,7 @@ func (c *crowd) phase(ctx context.Context, name string, most time.Duration, done
 	return nil
 }
 
-// usage is what the servers have used so far.
+// usage is the servers' use so far.
 type usage struct{ daemonCPU, daemonRSS, etcdCPU, etcdRequests float64 }
 
 func (c *crowd) usage(ctx context.Context) (usage, error) {

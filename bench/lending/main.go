@@ -7,7 +7,8 @@
 // request for each id, and by a request for a hundred; and in Go by package fence. Each figure is the median of interleaved
 // rounds. The goal is that next with a borrowed worker id gives twenty times as many as an INCR each.
 //
-// The measurement crowd tells what 10,000 borrowers ask of one daemon and of etcd. The goal is that no borrower loses its lease.
+// The measurement crowd shows the load of 10,000 borrowers on one daemon and etcd. The goal is that no
+// borrower loses its lease.
 package main
 
 import (
@@ -36,7 +37,7 @@ const leastGain = 20
 
 func main() {
 	program := flag.String("program", "../.bin/snowfence", "the program whose daemon lends")
-	rounds := flag.Int("rounds", 3, "interleaved rounds, of which the median counts")
+	rounds := flag.Int("rounds", 3, "interleaved rounds; the median counts")
 	each := flag.Duration("each", 2*time.Second, "time of one measurement")
 	only := flag.String("only", "languages,crowd", "the measurements to take")
 	c := &crowd{}

@@ -140,7 +140,7 @@ func (b *bench) paints(context.Context) error {
 	return nil
 }
 
-// turns mints with no page, with one and with a hundred, in turns, and judges what the pages cost.
+// turns mints with no page, with one and with a hundred, in turns, and judges the pages' cost.
 func (b *bench) turns(ctx context.Context) error {
 	fmt.Printf("\n%6s %14s %14s %16s %18s %10s\n", "pages", "ids/s", "daemon, cores", "ids/(core·s)", "etcd, requests/s", "updates/s")
 	of := map[int][]turn{}
@@ -166,7 +166,7 @@ func (b *bench) turns(ctx context.Context) error {
 	return nil
 }
 
-// growth is the mean change in percent from the turns of one kind to those of the other, and its standard error.
+// growth is the mean change in percent from the turns of one kind to the other's, and its standard error.
 func growth(from, to []turn, value func(turn) float64) (mean, by float64) {
 	square := 0.0
 	for i := range from {

@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/bench/serving"
 )
 
-// turn has what one turn measured, each for a second.
+// turn has the measurements of one turn, each for a second.
 type turn struct{ ids, cores, requests, updates float64 }
 
 // turn mints while that many pages are open. One of many is a browser's.

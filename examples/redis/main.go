@@ -34,7 +34,7 @@ func run(ctx context.Context, out io.Writer, address string) (err error) {
 		return err
 	}
 
-	// Many ids at once come as strings, which no language rounds.
+	// Many ids at once come as strings, which languages do not round.
 	ids, err := client.Do(ctx, "ID.NEXT", "default", "COUNT", 3).StringSlice()
 	if err != nil {
 		return err

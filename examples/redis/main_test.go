@@ -175,7 +175,7 @@ func redigo(t *testing.T, address string) {
 	}
 }
 
-// flat drops the pairs whose value is no text.
+// flat drops the pairs whose value is not a text.
 func flat(reply any, err error) (any, error) {
 	values, err := redis.Values(reply, err)
 	if err != nil {

@@ -59,13 +59,13 @@ type Config struct {
 	EngineClock    bool           // the store has a clock to judge this one by
 	Process        stored.Process // written into the register
 
-	Existing bool // no new namespace is made: its record must be there
+	Existing bool // a new namespace is not made: its record must be there
 
 	// Lent is set where the claim is on behalf of a borrower; nil means that it is not.
 	Lent *Lent
 
 	// JournalAhead is how far ahead of the clock ticks are marked as used in the
-	// journal, in whole ticks, at least two. Zero means that there is no journal.
+	// journal, in whole ticks, at least two. Zero means: no journal.
 	JournalAhead time.Duration
 
 	ticks snowfence.Tick // the window

@@ -37,8 +37,8 @@ type Counter struct {
 	Digits int
 
 	// Lanes are the separate counts, ascending by name. A daily sequence has a lane for each
-	// of its last dates, "20261122". Every other counter has one, without a name. No lane
-	// goes but the earliest, when there are too many.
+	// of its last dates, "20261122". Every other counter has one, without a name. When there are too
+	// many lanes, the earliest goes.
 	Lanes []Lane
 
 	// Waits says that this very write waits to be confirmed, on a lossy store. Waiting are the

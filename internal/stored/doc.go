@@ -6,6 +6,6 @@
 //	ns/NAME/worker/NUMBER   a [Register]; it is never deleted
 //
 // Values are JSON of one exact form. A value is refused unless this program would write the
-// same bytes, but for blanks. So no value counts as zero because it was not understood. A
+// same bytes, but for blanks. So a value that was not understood is an error, and not zero. A
 // program that changes the meaning of a value writes a greater format.
 package stored

@@ -69,7 +69,7 @@ type LayoutMismatchError struct {
 	Configured string
 }
 
-// Error shows both layouts, and names the presets of the stored one. Another namespace is no way out by itself:
+// Error shows both layouts, and names the presets of the stored one. Another namespace alone does not help:
 // where both layouts cut the bits alike, its ids can repeat those that were issued here.
 func (e *LayoutMismatchError) Error() string {
 	name := e.Stored

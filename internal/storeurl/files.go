@@ -24,7 +24,7 @@ type TLS struct {
 	// shown. Both are given, or neither.
 	CertFile, KeyFile string
 
-	// Config is used instead. No file may be named beside it.
+	// Config is used instead. Files beside it are refused.
 	Config *tls.Config `json:"-"`
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Name is the name of a store on servers: engine://host:port,host:port/path?key=value. The endpoints
 // are in order, so it does not matter how they were listed. The pairs are keys and values; an empty
-// value is left out. None may be a secret.
+// value is left out. Secrets are not allowed.
 func Name(engine string, endpoints []string, path string, pairs ...string) string {
 	servers := make([]string, len(endpoints))
 	for i, endpoint := range endpoints {

@@ -111,9 +111,9 @@ type Config struct {
 
 	// Loss is the greatest age of an acknowledged swap that a failover or a
 	// crash can take away. Zero means DefaultLoss, or none if Durable is set.
-	// One that is given covers settings that bound no loss by themselves, such
-	// as PostgreSQL's fsync=off: then the operator says that such a server never
-	// comes back from its own disk after its machine crashed.
+	// A given loss covers settings that leave the loss unbounded, such
+	// as PostgreSQL's fsync=off: the operator must keep such a server from coming back from its own
+	// disk after its machine crashed.
 	Loss time.Duration
 
 	// WholePages asserts that storage writes each page whole, whatever crashes. It excuses

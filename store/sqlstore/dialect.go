@@ -110,8 +110,8 @@ func (d Dialect) quote(p tablePlace) string {
 	return name
 }
 
-// tableName matches the names that need no escaping in any dialect and mean the same in
-// all. Each part has at most 63 bytes, PostgreSQL's limit; MySQL's is 64.
+// tableName matches the names that mean the same in every dialect, unescaped. Each part has at most 63
+// bytes, PostgreSQL's limit; MySQL's is 64.
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62})?$`)
 
 func validateTable(d Dialect, table string) error {

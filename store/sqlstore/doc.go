@@ -48,7 +48,7 @@
 // A swap is one statement in a transaction of its own. The server locks the row,
 // compares the version, and says how many rows it changed: one or none. Nothing stays
 // in the session, so PgBouncer may stand between. The statement itself compares settings that its other
-// clients leave there by SET with the judged ones: in another session it takes no effect, and the call
+// clients leave there by SET with the judged ones: in another session it is without effect, and the call
 // returns a [*ServerError] that names the setting. Each Get does the same. Statements name the table's
 // schema, which is looked for once, when the store is opened. A version is 128 random bits that each
 // swap writes. So it does not repeat, not even after a restored backup.

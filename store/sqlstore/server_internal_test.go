@@ -179,7 +179,7 @@ func TestTableIsNamedPlainly(t *testing.T) {
 		}
 	}
 	if _, err := DDL(0, "a"); err == nil {
-		t.Error("no dialect is taken for one")
+		t.Error("a missing dialect is not taken for one")
 	}
 	for d, want := range map[Dialect]string{PostgreSQL: `"s"."t"`, MySQL: "`s`.`t`"} {
 		if ddl, err := DDL(d, "s.t"); err != nil || !strings.Contains(ddl, "IF NOT EXISTS "+want+" (") {

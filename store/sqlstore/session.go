@@ -22,7 +22,7 @@ type judged struct {
 	text string // of its settings
 }
 
-// session returns the session that was judged last. If there is none it judges one.
+// session returns the session that was judged last. Without one it judges a new connection.
 func (s *Store) session(ctx context.Context) (*judged, error) {
 	if j := s.judged.Load(); j != nil {
 		return j, nil
@@ -106,8 +106,8 @@ const (
 	swapped
 )
 
-// swap runs a swap on a session like j. It returns nothing only if another try is right: the swap took no effect,
-// and the session's settings are fit.
+// swap runs a swap on a session like j. It returns nothing only if another try is right: the swap
+// missed, and the session's settings are fit.
 func (s *Store) swap(ctx context.Context, j *judged, key string, guard *storeclient.Token, token storeclient.Token, value []byte) (o outcome, err error) {
 	b := s.dialect.bytes
 	query, arguments := j.create, []any{b([]byte(key)), b(token[:]), b(value)}
@@ -182,7 +182,7 @@ func (s *Store) get(ctx context.Context, connection *sql.Conn, j *judged, key st
 	return token, value, s.accept(ctx, connection, j, text)
 }
 
-// resolve names the table with its schema, so that no session's search path decides later.
+// resolve names the table with its schema, so that a session's search path can't decide later.
 func (s *Store) resolve(ctx context.Context) error {
 	if s.table.schema != "" {
 		return nil

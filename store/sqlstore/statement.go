@@ -14,11 +14,10 @@ import (
 // returns them.
 //
 // The server locks the row and compares with its newest version. At PostgreSQL's READ
-// COMMITTED, and at MySQL's levels from READ COMMITTED on, a swap that comes second
-// finds no row. From PostgreSQL's REPEATABLE READ on it may fail with a serialization
-// failure instead: the caller reads again, which is right and slower. At MySQL's READ
-// UNCOMMITTED a swap that hangs at its commit is shown, to its own sender too, who takes
-// it for acknowledged; so that level is refused.
+// COMMITTED, and at MySQL's levels from READ COMMITTED on, a swap that comes second misses its row.
+// From PostgreSQL's REPEATABLE READ on it may fail with a serialization failure instead: the caller
+// reads again, which is right and slower. At MySQL's READ UNCOMMITTED a swap that hangs at its commit
+// is shown, to its own sender too, who takes it for acknowledged; so that level is refused.
 type statements struct {
 	session string // → settings and, of PostgreSQL, the kind of the table; a proof of it costs more than a swap may
 	get     string // key → token, value and settings, if there is a register

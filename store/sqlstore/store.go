@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// callLimit bounds a call whose context sets no earlier end, and Open.
+	// callLimit bounds a call whose context ends later, and Open.
 	callLimit = 10 * time.Second
 
 	// sessionTries is how often a swap is sent that finds sessions which differ.
@@ -57,7 +57,7 @@ func OpenURL(ctx context.Context, url string, d Driver) (*Store, error) {
 }
 
 // Open opens the store that a config means. It connects, judges the server and
-// the table, and creates the table if there is none and it may. It returns a
+// the table, and creates a missing table if it may. It returns a
 // *ServerError if either is not one to stand on, an error that is
 // [store.ErrNoStore] if there is no table and none may be created, and another
 // error that names the field if the config is wrong or the server can't be

@@ -66,8 +66,8 @@ func (r release) notes(p program) map[string]string {
 	}
 }
 
-// imageOf is the image of one program. No store and no folder of data is set: each container would have ids of its own then,
-// equal to those of the next one.
+// imageOf is the image of one program. Store and folder of data are unset: each container would have
+// ids of its own then, equal to those of the next one.
 func imageOf(p program, notes map[string]string) (oci.Image, error) {
 	var b bytes.Buffer
 	if err := writeTar(&b, rootFiles(p.binary), p.committed()); err != nil {

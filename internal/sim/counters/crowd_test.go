@@ -10,8 +10,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// fill begins the counter with writes of processes that ended before they could confirm. So few
-// places are left, and none for a while. A place is free when its write is overdue.
+// fill begins the counter with writes of processes that ended before they could confirm. So few places
+// are left, for a while zero. A place is free when its write is overdue.
 func (w *world) fill(rng *rand.Rand) {
 	c := stored.Counter{
 		Kind: stored.Segment, Incarnation: strings.Repeat("0", 32), Unsettled: true, Start: 1, Increment: w.apart, Limit: 1,

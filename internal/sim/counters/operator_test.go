@@ -22,7 +22,7 @@ const name = "drawn"
 
 // bounds is the operator's settings when a process began: no number of the process lies below.
 type bounds struct {
-	least map[string]int64 // by date; "" if the counter has none
+	least map[string]int64 // by date; "" if the counter lacks it
 	past  int              // restores until then
 }
 

@@ -212,13 +212,13 @@ func runBlock(first, n uint64) (sum sim.Tally, failed *failure) {
 type state struct {
 	Version string  `json:"version"` // of package sim
 	From    uint64  `json:"from"`    // the first seed
-	Done    uint64  `json:"done"`    // how many from there on broke no rule
+	Done    uint64  `json:"done"`    // how many from there on were sound
 	Seconds float64 `json:"seconds"` // that they took
 	Tally   sim.Tally
 }
 
-// load reads the state, or returns a new one if there is none or no file is
-// named. An error is returned for a state of other rules, or of other seeds.
+// load reads the state, or returns a new one without a file. An error is returned for a state of other
+// rules, or of other seeds.
 func load(file string, from uint64) (state, error) {
 	s := state{Version: sim.Version(), From: from}
 	if file == "" {

@@ -121,7 +121,7 @@ func TestCommandLineThatMeansNothingIsRefused(t *testing.T) {
 }
 
 // TestFailureIsToldByItsSeedAndAsAScenario tells of one. That its plan is shrunk is
-// for the tests of package sim: this one breaks no rule, and so stays as it is.
+// for the tests of package sim: this one is sound, and so stays as it is.
 func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
 	var out strings.Builder
 	f := failure{seed: 1, finding: sim.Finding{Rule: "unique"}}
