@@ -15,7 +15,7 @@ import (
 
 // nodeDisk is a node's disk as far as the journal goes: package journal itself, on a folder
 // of a disk that is made up. A call of it takes a while, in which the process may die; then any
-// part of it is done. The folder as that process has it is in hand.go.
+// part of it is done. The folder as that process has it is in folder.go.
 type nodeDisk struct {
 	n      *node
 	rng    *rand.Rand
@@ -23,7 +23,7 @@ type nodeDisk struct {
 	copy   map[string][]byte // what somebody copied at some time
 
 	// Of the present process:
-	hand    *hand
+	folder  *openFolder
 	journal *journal.Journal
 	calls   []func() // those under way
 	free    time.Duration
@@ -38,19 +38,19 @@ func (d *nodeDisk) fails(times int) bool {
 // take consumes the page for a process that starts. A disk that can't is of no use to it.
 func (d *nodeDisk) take() (page *stored.Page, usable bool) {
 	n, w := d.n, d.n.w
-	d.hand, d.calls, d.free = d.volume.hand(d.rng, w.bugs.disk), nil, 0
-	j, err := journal.OpenOn(d.hand, n.host, journal.Place{Boot: fmt.Sprint(d.volume.boot), Machine: d.volume.machine}, true)
+	d.folder, d.calls, d.free = d.volume.open(d.rng, w.bugs.disk), nil, 0
+	j, err := journal.OpenOn(d.folder, n.host, journal.Place{Boot: fmt.Sprint(d.volume.boot), Machine: d.volume.machine}, true)
 	if err != nil {
 		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false
 	}
 	d.journal = j
 	if d.fails(2) {
-		d.hand.fails = 1 + d.rng.IntN(6)
+		d.folder.fails = 1 + d.rng.IntN(6)
 	}
 	before := d.volume.Clone(d.volume.Pick)
 	text, err := j.Take()
-	d.hand.fails = 0
+	d.folder.fails = 0
 	if w.bugs.disk == consumesLate {
 		*d.volume.Disk = *before
 	}
@@ -102,7 +102,7 @@ func (d *nodeDisk) somebodyMeddles() {
 func (d *nodeDisk) crash(power bool) {
 	w := d.n.w
 	if len(d.calls) > 0 && chance(d.rng, 50) {
-		d.hand.dies = 1 + d.rng.IntN(12)
+		d.folder.dies = 1 + d.rng.IntN(12)
 		d.calls[0]()
 	}
 	d.leave()
@@ -126,7 +126,7 @@ func (d *nodeDisk) crash(power bool) {
 // leave is the end of the process.
 func (d *nodeDisk) leave() {
 	if d.journal != nil {
-		d.hand.Kill()
+		d.folder.Kill()
 	}
 	d.calls = nil
 }
@@ -158,11 +158,11 @@ func (d *nodeDisk) keep(r lease.Keep) {
 // a machine whose disk fails is switched off soon.
 func (d *nodeDisk) fail() {
 	if chance(d.rng, 60) {
-		d.hand.failsSync = true
+		d.folder.failsSync = true
 	} else {
-		d.hand.fails = 1 + d.rng.IntN(9)
+		d.folder.fails = 1 + d.rng.IntN(9)
 	}
-	d.hand.worn = chance(d.rng, 50)
+	d.folder.worn = chance(d.rng, 50)
 	if chance(d.rng, 30) {
 		d.n.soon(upTo(d.rng, 4*d.n.w.plan.ahead()), func() {
 			if !d.n.w.quiet {
@@ -179,7 +179,7 @@ func (d *nodeDisk) discard(r lease.Discard) {
 	fails := d.fails(4)
 	d.call(upTo(d.rng, w.plan.latency()), discarding, r.ID, func() error {
 		if fails {
-			d.hand.fails = 1 + d.rng.IntN(4)
+			d.folder.fails = 1 + d.rng.IntN(4)
 		}
 		if w.bugs.disk == discardsLate {
 			n.soon(w.plan.Window, func() { _ = d.journal.Discard() })
@@ -197,11 +197,11 @@ func (d *nodeDisk) call(takes time.Duration, what diskCall, id uint64, do func()
 	in, process := d.free-w.agenda.Now(), n.process
 	var err error
 	act := func() {
-		d.hand.doing = what
-		if err = do(); err != nil && !d.hand.Dead() {
+		d.folder.doing = what
+		if err = do(); err != nil && !d.folder.Dead() {
 			w.struck(DiskFailed, n.index, "%s can't %s its page: %v", n.host, what, err)
 		}
-		d.hand.fails, d.hand.failsSync = 0, false
+		d.folder.fails, d.folder.failsSync = 0, false
 	}
 	d.calls = append(d.calls, act)
 	w.agenda.After(in, func() {

@@ -124,7 +124,7 @@ func (w *world) run() {
 	}
 	w.until(p.Length)
 	if !p.Rough && len(w.found) == 0 {
-		w.calmDown()
+		w.awaitRecovery()
 	}
 	for _, n := range w.nodes {
 		if n.alive {

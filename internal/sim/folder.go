@@ -55,10 +55,10 @@ func (d *volume) put(name string, content []byte) error {
 	return errors.Join(f.Write(content), f.Sync(), f.Close(), p.Sync("."))
 }
 
-// hand is the folder as one process has it, with what goes wrong there. Its lock keeps
+// openFolder is the folder as one process has it, with what goes wrong there. Its lock keeps
 // nobody out: on a machine of its own a process is alone, and where two share a folder
 // the lock is of no use.
-type hand struct {
+type openFolder struct {
 	*modeldisk.Process
 	rng    *rand.Rand
 	bug    diskBug
@@ -79,16 +79,16 @@ const (
 	discarding diskCall = "remove"
 )
 
-// hand returns the folder to a process that starts.
-func (d *volume) hand(rng *rand.Rand, bug diskBug) *hand {
-	h := &hand{Process: d.Process(), rng: rng, bug: bug, latest: make(map[string]disk.File)}
-	h.Before = h.before
-	return h
+// open returns the folder to a process that starts.
+func (d *volume) open(rng *rand.Rand, bug diskBug) *openFolder {
+	o := &openFolder{Process: d.Process(), rng: rng, bug: bug, latest: make(map[string]disk.File)}
+	o.Before = o.before
+	return o
 }
 
 // before is the beginning of each step.
-func (h *hand) before(step string) (f modeldisk.Fault) {
-	if h.dies--; h.dies == 0 {
+func (o *openFolder) before(step string) (f modeldisk.Fault) {
+	if o.dies--; o.dies == 0 {
 		return modeldisk.Fault{Kill: true}
 	}
 	syncs, changes := step == "sync file" || step == "sync folder", true
@@ -96,73 +96,73 @@ func (h *hand) before(step string) (f modeldisk.Fault) {
 	case "open", "read", "stat", "stat file", "lock":
 		changes = false
 	}
-	if h.fails--; h.fails == 0 || changes && h.worn && chance(h.rng, 30) {
+	if o.fails--; o.fails == 0 || changes && o.worn && chance(o.rng, 30) {
 		f.Err = errDisk
 	}
-	if f.Err == nil && h.failsSync && step == "sync file" {
-		f.Err, h.failsSync = errDisk, false
+	if f.Err == nil && o.failsSync && step == "sync file" {
+		f.Err, o.failsSync = errDisk, false
 	}
-	f.Done = f.Err != nil && syncs && chance(h.rng, 50) // an fsync that fails may do all that it should
+	f.Done = f.Err != nil && syncs && chance(o.rng, 50) // an fsync that fails may do all that it should
 	return f
 }
 
 // looksAway is a mutant's: it does not see who else was there.
-func (h *hand) looksAway() bool { return h.bug == looksAway && h.doing == keeping }
+func (o *openFolder) looksAway() bool { return o.bug == looksAway && o.doing == keeping }
 
 // Create implements [disk.Folder].
-func (h *hand) Create(name string) (disk.File, error) { return h.open(name, h.Process.Create) }
+func (o *openFolder) Create(name string) (disk.File, error) { return o.open(name, o.Process.Create) }
 
 // Open implements [disk.Folder].
-func (h *hand) Open(name string) (disk.File, error) { return h.open(name, h.Process.Open) }
+func (o *openFolder) Open(name string) (disk.File, error) { return o.open(name, o.Process.Open) }
 
-func (h *hand) open(name string, open func(string) (disk.File, error)) (disk.File, error) {
+func (o *openFolder) open(name string, open func(string) (disk.File, error)) (disk.File, error) {
 	f, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	h.latest[name] = sheet{f, h}
-	return h.latest[name], nil
+	o.latest[name] = openFile{f, o}
+	return o.latest[name], nil
 }
 
 // Stat implements [disk.Folder].
-func (h *hand) Stat(name string) (disk.Info, error) {
-	if own := h.latest[name]; own != nil && h.looksAway() {
+func (o *openFolder) Stat(name string) (disk.Info, error) {
+	if own := o.latest[name]; own != nil && o.looksAway() {
 		return own.Stat()
 	}
-	return h.shown(h.Process.Stat(name))
+	return o.shown(o.Process.Stat(name))
 }
 
-func (h *hand) shown(info disk.Info, err error) (disk.Info, error) {
-	if h.bug == acceptsCopies {
+func (o *openFolder) shown(info disk.Info, err error) (disk.Info, error) {
+	if o.bug == acceptsCopies {
 		info.Stamp = disk.Stamp{Inode: 1, Changed: time.Unix(0, 1).UTC()}
 	}
 	return info, err
 }
 
 // Sync implements [disk.Folder].
-func (h *hand) Sync(path string) error {
-	if h.bug == forgetsFolder && h.doing == discarding {
+func (o *openFolder) Sync(path string) error {
+	if o.bug == forgetsFolder && o.doing == discarding {
 		return nil
 	}
-	return h.Process.Sync(path)
+	return o.Process.Sync(path)
 }
 
-// sheet is an open file.
-type sheet struct {
+// openFile is an open file.
+type openFile struct {
 	disk.File
-	hand *hand
+	folder *openFolder
 }
 
 // Stat implements [disk.File].
-func (s sheet) Stat() (disk.Info, error) { return s.hand.shown(s.File.Stat()) }
+func (f openFile) Stat() (disk.Info, error) { return f.folder.shown(f.File.Stat()) }
 
 // TryLock implements [disk.File].
-func (s sheet) TryLock() (bool, error) { return true, nil }
+func (f openFile) TryLock() (bool, error) { return true, nil }
 
 // Sync implements [disk.File].
-func (s sheet) Sync() error {
-	err := s.File.Sync()
-	if s.hand.bug == syncsAgain && errors.Is(err, errDisk) {
+func (f openFile) Sync() error {
+	err := f.File.Sync()
+	if f.folder.bug == syncsAgain && errors.Is(err, errDisk) {
 		return nil
 	}
 	return err

@@ -16,7 +16,7 @@ type debt struct {
 	want  int
 }
 
-// calmDown ends all faults and sets the clocks right. Then those who are owed
+// awaitRecovery ends all faults and sets the clocks right. Then those who are owed
 // ids must issue them before long: one window is for what was written last to
 // end, and another for clocks that were ahead by as much.
 //
@@ -25,7 +25,7 @@ type debt struct {
 // finds it. It may also be written a little later: a process that does not know what became of
 // its bytes sends them again, and they may be of a clock that was wrong. So the registers are
 // looked at once more before anybody complains.
-func (w *world) calmDown() {
+func (w *world) awaitRecovery() {
 	p := w.plan
 	w.quiet = true
 	for _, s := range w.servers {
