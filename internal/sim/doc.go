@@ -49,8 +49,9 @@
 // a limit, ids may be repeated, and repetitions are counted. They must lie below the bounds
 // that were forgotten, or that both copies knew, and one of the two issuers must have used a
 // nonce that was written before the rollback, or that both copies had. When people find out
-// that a store loses writes, ids that were issued earlier may be repeated, too, but not by
-// two later processes, even if they go on with an earlier term. Any other repetition is a finding.
+// that a store loses writes, ids that were issued earlier may be repeated, too. Two later
+// processes must not repeat each other, even if they go on with earlier terms. Any other
+// repetition is a finding.
 //
 // # Where to read
 //

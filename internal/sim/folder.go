@@ -22,8 +22,8 @@ func newVolume(rng *rand.Rand, machine string) *volume {
 	return &volume{Disk: modeldisk.New(rng.IntN), machine: machine}
 }
 
-// losePower leaves of what was not synced whatever chance wants, or nothing. It reports
-// whether anything is lost.
+// losePower keeps a random part of the unsynced changes, or nothing of them. It reports whether
+// anything is lost.
 func (d *volume) losePower(rng *rand.Rand) (lost bool) {
 	d.boot++
 	if chance(rng, 50) {
@@ -44,7 +44,7 @@ func (d *volume) files() (map[string][]byte, error) {
 	return files, err
 }
 
-// put makes a durable file in place of the one that may be there.
+// put makes a durable file, in place of an earlier file of that name.
 func (d *volume) put(name string, content []byte) error {
 	p := d.Process()
 	_ = p.Remove(name) // it may be gone
@@ -55,23 +55,23 @@ func (d *volume) put(name string, content []byte) error {
 	return errors.Join(f.Write(content), f.Sync(), f.Close(), p.Sync("."))
 }
 
-// openFolder is the folder as one process has it, with what goes wrong there. Its lock keeps
-// nobody out: on a machine of its own a process is alone, and where two share a folder
-// the lock is of no use.
+// openFolder is the folder as one process has it, with the faults that it meets there. Its lock always
+// succeeds: on a machine of its own a process is alone, and a shared folder has a lock that does not
+// work.
 type openFolder struct {
 	*modeldisk.Process
 	rng    *rand.Rand
 	bug    diskBug
-	latest map[string]disk.File // what it opened last under a name
+	latest map[string]disk.File // the file that it opened last under each name
 
-	dies      int  // the process does, at that step from now; 0 for never
-	fails     int  // that step from now does; 0 for none
-	failsSync bool // the next fsync of a file does
-	worn      bool // so does one change in three
+	dies      int  // the process dies at that step from now; 0 if it does not
+	fails     int  // the step from now that fails; 0 if none does
+	failsSync bool // the next fsync of a file fails
+	worn      bool // one change in three fails
 	doing     diskCall
 }
 
-// diskCall is what a journal is doing on its disk.
+// diskCall is a journal's work on its disk.
 type diskCall string
 
 const (
@@ -86,7 +86,7 @@ func (d *volume) open(rng *rand.Rand, bug diskBug) *openFolder {
 	return o
 }
 
-// before is the beginning of each step.
+// before runs at the beginning of each step.
 func (o *openFolder) before(step string) (f modeldisk.Fault) {
 	if o.dies--; o.dies == 0 {
 		return modeldisk.Fault{Kill: true}
@@ -102,11 +102,11 @@ func (o *openFolder) before(step string) (f modeldisk.Fault) {
 	if f.Err == nil && o.failsSync && step == "sync file" {
 		f.Err, o.failsSync = errDisk, false
 	}
-	f.Done = f.Err != nil && syncs && chance(o.rng, 50) // an fsync that fails may do all that it should
+	f.Done = f.Err != nil && syncs && chance(o.rng, 50) // a failing fsync may sync everything
 	return f
 }
 
-// looksAway is a mutant's: it does not see who else was there.
+// looksAway reports whether a mutant overlooks that another process took the file.
 func (o *openFolder) looksAway() bool { return o.bug == looksAway && o.doing == keeping }
 
 // Create implements [disk.Folder].
