@@ -18,10 +18,10 @@ type borrower struct {
 	site  Site
 	held  *lend.Held // nil without a lease
 	owner int        // the process that claimed it
-	by    *issuer    // under which the lease's ids are issued; nil when no more are
+	by    *issuer    // under which the lease's ids are issued; nil when it issues nothing more
 
 	inbox   []answer
-	asked   *question     // the one without an answer; nil for none
+	asked   *question     // the one without an answer; nil if all are answered
 	tries   int           // counts the sendings of all questions
 	sent    time.Duration // when the last one was
 	due     time.Duration // when the question is given up or sent again, or when the next one is asked
@@ -31,10 +31,10 @@ type borrower struct {
 // borrows starts a borrower as a process.
 func borrows(s Site) (Allocator, error) { return &borrower{site: s}, nil }
 
-// pid is the number of the process, which no other one of the run has.
+// pid is the number of the process, unique in the run.
 func (b *borrower) pid() int { return b.site.node.index*1_000_000 + b.site.Process }
 
-// fork copies the process into a child. What the child knows of the lease is its parent's.
+// fork copies the process into a child, with its knowledge of the lease.
 func (b *borrower) fork(s Site) Allocator {
 	child := *b
 	child.site, child.inbox = s, nil
@@ -106,7 +106,7 @@ func (b *borrower) behind() bool {
 	return a.Layout.TickAt(b.site.Clock.Wall().Add(most)) < b.held.Next()-1
 }
 
-// release gives the worker id back. No id is made under the lease from here on.
+// release gives the worker id back. The lease issues nothing from here on.
 func (b *borrower) release(now lease.Moment) {
 	r := lend.Release{Lease: b.held.Answer().Lease, Mark: mark(now)}
 	if b.asked != nil {
@@ -140,7 +140,8 @@ func (b *borrower) send() {
 	n.borrow(*q)
 }
 
-// again takes it that no answer came in time. Any claim is another one.
+// again sends a question again whose answer is late, or gives it up. A claim is always given up: the
+// next one is new.
 func (b *borrower) again() {
 	switch q := b.asked; {
 	case q.verb == claiming, q.verb == releasing && q.tries == 3:
@@ -159,8 +160,8 @@ func (b *borrower) over() bool {
 	return a.Layout.TickAt(b.site.Clock.Wall().Add(-a.Window)) > a.Lease.Until
 }
 
-// hear takes an answer. Only a refusal and the answer to a claim need the try that they are of: a refusal of an earlier one
-// is for nobody, and each claim is of another lease.
+// hear takes an answer. A refusal of an earlier try counts for nothing, and neither does the answer to
+// an earlier claim: each claim is of another lease.
 func (b *borrower) hear(a answer) {
 	q := b.asked
 	if q == nil || a.err != nil && a.try != q.try {
@@ -190,7 +191,7 @@ func (b *borrower) hear(a answer) {
 	}
 }
 
-// answered plans the next extension: when it is due, and now and then sooner, as a port may do that is in a hurry.
+// answered plans the next extension: when it is due, and now and then sooner, as a port in a hurry may do.
 func (b *borrower) answered() {
 	b.asked, b.due = nil, b.held.Due()
 	if now := b.site.Clock.Monotonic(); chance(b.site.Rand, 25) {

@@ -6,7 +6,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// bugs are what tests put where the code is right. Nothing else sets them.
+// bugs are deliberate bugs, which tests put in the place of right code. Nothing else sets them.
 type bugs struct {
 	// hear changes an event before the state takes it.
 	hear func(h *holder, e lease.Event) lease.Event
@@ -16,8 +16,8 @@ type bugs struct {
 	policy   func(*snowfence.Policy)                           // changes that of the generators
 	guard    func(s *server, current, prev store.Version) bool // compares in the store, instead of versions
 	versions func(current store.Version) []byte                // the store's next version of a key, instead of a random one
-	disk     diskBug                                           // what the nodes' disks do wrong
-	strict   bool                                              // no bug: it takes the limits of what a store can fence for bugs
+	disk     diskBug                                           // the bug of the nodes' disks
+	strict   bool                                              // not a bug: repetitions under a limit break the rules, too
 }
 
 // blind is the guard of a swap that is carried out whatever the version.

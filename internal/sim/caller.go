@@ -77,7 +77,7 @@ func (c *caller) end() {
 	c.stop()
 }
 
-// sleep waits on behalf of an allocator that has no generator.
+// sleep waits on behalf of an allocator without a generator.
 func (c *caller) sleep(now, d time.Duration) bool {
 	if c.ended {
 		return false

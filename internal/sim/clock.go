@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Agenda is what is still to happen, soonest first, and at the same time in the order in which
-// it was planned. Time passes only from one entry to the next. The zero value is an empty one
+// Agenda is a list of planned actions, soonest first. Actions of the same time stand in the order in
+// which they were planned. Time passes only from one entry to the next. The zero value is an empty one
 // at time zero. It belongs to one goroutine.
 type Agenda struct {
 	now     time.Duration
@@ -22,7 +22,7 @@ type entry struct {
 // Now returns the time that has passed.
 func (a *Agenda) Now() time.Duration { return a.now }
 
-// After plans something for d from now; at once if d is negative.
+// After plans an action for d from now; at once if d is negative.
 func (a *Agenda) After(d time.Duration, do func()) {
 	e := entry{a.now + max(0, d), do}
 	// Before all that are due at the same time, which come first.
@@ -30,7 +30,7 @@ func (a *Agenda) After(d time.Duration, do func()) {
 	a.entries = slices.Insert(a.entries, i, e)
 }
 
-// Proceed lets time pass until the next entry and does it. It reports false if there is none.
+// Proceed lets time pass until the next action and does it. It returns false if the agenda is empty.
 func (a *Agenda) Proceed() bool {
 	if len(a.entries) == 0 {
 		return false
@@ -43,8 +43,8 @@ func (a *Agenda) Proceed() bool {
 	return true
 }
 
-// Until does what is due up to an instant, and lets time pass until then. It ends
-// before an entry if done says so.
+// Until does the actions that are due up to an instant, and lets time pass until then. It ends before
+// an action if done returns true.
 func (a *Agenda) Until(end time.Duration, done func() bool) {
 	for !done() {
 		if n := len(a.entries); n == 0 || a.entries[n-1].at > end {
@@ -62,7 +62,7 @@ func (a *Agenda) Until(end time.Duration, done func() bool) {
 type clock struct {
 	agenda *Agenda
 	begin  time.Time // true time zero
-	caller *caller   // whose calls wait on it; nil for none
+	caller *caller   // whose calls wait on it; may be nil
 
 	offset time.Duration // of the wall clock, when the drift began
 	ppm    int64         // how fast it runs besides, in parts per million
@@ -96,7 +96,7 @@ func (c *clock) lasting(d time.Duration) time.Duration {
 // pace is by how much the monotonic clock goes on in a million nanoseconds.
 func (c *clock) pace() int64 { return million + c.slewed }
 
-// million is what parts per million are parts of.
+// million is the whole of parts per million.
 const million = 1_000_000
 
 // After implements [snowfence.Clock], for the one call that is under way. Its

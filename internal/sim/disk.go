@@ -13,19 +13,19 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// nodeDisk is a node's disk as far as the journal goes: package journal itself, on a folder
-// of a disk that is made up. A call of it takes a while, in which the process may die; then any
-// part of it is done. The folder as that process has it is in hand.go.
+// nodeDisk is a node's disk for its journal: package journal itself, on a folder of a simulated disk. A
+// call of the journal takes a while, and the process may die meanwhile; then any part of the call is
+// done. The process's own view of the folder is in folder.go.
 type nodeDisk struct {
 	n      *node
 	rng    *rand.Rand
 	volume *volume
-	copy   map[string][]byte // what somebody copied at some time
+	copy   map[string][]byte // an earlier copy of the files
 
 	// Of the present process:
-	hand    *hand
+	folder  *openFolder
 	journal *journal.Journal
-	calls   []func() // those under way
+	calls   []func() // the calls under way
 	free    time.Duration
 }
 
@@ -35,22 +35,22 @@ func (d *nodeDisk) fails(times int) bool {
 	return !d.n.w.quiet && p > 0 && d.rng.IntN(1000) < p*times
 }
 
-// take consumes the page for a process that starts. A disk that can't is of no use to it.
+// take consumes the page for a process that starts. usable is false if the disk fails.
 func (d *nodeDisk) take() (page *stored.Page, usable bool) {
 	n, w := d.n, d.n.w
-	d.hand, d.calls, d.free = d.volume.hand(d.rng, w.bugs.disk), nil, 0
-	j, err := journal.OpenOn(d.hand, n.host, journal.Place{Boot: fmt.Sprint(d.volume.boot), Machine: d.volume.machine}, true)
+	d.folder, d.calls, d.free = d.volume.open(d.rng, w.bugs.disk), nil, 0
+	j, err := journal.OpenOn(d.folder, n.host, journal.Place{Boot: fmt.Sprint(d.volume.boot), Machine: d.volume.machine}, true)
 	if err != nil {
 		w.breaks("harness", "%s: %v", n.host, err)
 		return nil, false
 	}
 	d.journal = j
 	if d.fails(2) {
-		d.hand.fails = 1 + d.rng.IntN(6)
+		d.folder.fails = 1 + d.rng.IntN(6)
 	}
 	before := d.volume.Clone(d.volume.Pick)
 	text, err := j.Take()
-	d.hand.fails = 0
+	d.folder.fails = 0
 	if w.bugs.disk == consumesLate {
 		*d.volume.Disk = *before
 	}
@@ -97,17 +97,17 @@ func (d *nodeDisk) somebodyMeddles() {
 	w.agenda.After(upTo(d.rng, 20*w.plan.beat()), d.somebodyMeddles)
 }
 
-// crash is what becomes of the disk when the process or the machine dies.
-// Somebody may restore an earlier copy then, whole or in part.
+// crash applies the death of the process or the machine to the disk. Then somebody may restore
+// an earlier copy, whole or in part.
 func (d *nodeDisk) crash(power bool) {
 	w := d.n.w
 	if len(d.calls) > 0 && chance(d.rng, 50) {
-		d.hand.dies = 1 + d.rng.IntN(12)
+		d.folder.dies = 1 + d.rng.IntN(12)
 		d.calls[0]()
 	}
 	d.leave()
 	if power && d.volume.losePower(d.rng) {
-		w.struck(PageLost, d.n.index, "%s loses what was not synced", d.n.host)
+		w.struck(PageLost, d.n.index, "%s loses unsynced changes", d.n.host)
 	}
 	if len(d.copy) == 0 || w.quiet || !chance(d.rng, 30) {
 		return
@@ -126,12 +126,13 @@ func (d *nodeDisk) crash(power bool) {
 // leave is the end of the process.
 func (d *nodeDisk) leave() {
 	if d.journal != nil {
-		d.hand.Kill()
+		d.folder.Kill()
 	}
 	d.calls = nil
 }
 
-// keep writes a page: it may be seen before it is durable, and the process hears of it later still.
+// keep writes a page. Others may see the page before it is durable, and the process hears of the write
+// later still.
 func (d *nodeDisk) keep(r lease.Keep) {
 	n, w := d.n, d.n.w
 	takes, fails := upTo(d.rng, w.plan.latency()), d.fails(1)
@@ -154,15 +155,15 @@ func (d *nodeDisk) keep(r lease.Keep) {
 	})
 }
 
-// fail lets the next call fail, most often with an fsync and most often not alone. Many
-// a machine whose disk fails is switched off soon.
+// fail lets the next call fail, most often at an fsync, and often some later changes, too. A machine whose disk
+// fails is often switched off soon.
 func (d *nodeDisk) fail() {
 	if chance(d.rng, 60) {
-		d.hand.failsSync = true
+		d.folder.failsSync = true
 	} else {
-		d.hand.fails = 1 + d.rng.IntN(9)
+		d.folder.fails = 1 + d.rng.IntN(9)
 	}
-	d.hand.worn = chance(d.rng, 50)
+	d.folder.worn = chance(d.rng, 50)
 	if chance(d.rng, 30) {
 		d.n.soon(upTo(d.rng, 4*d.n.w.plan.ahead()), func() {
 			if !d.n.w.quiet {
@@ -179,7 +180,7 @@ func (d *nodeDisk) discard(r lease.Discard) {
 	fails := d.fails(4)
 	d.call(upTo(d.rng, w.plan.latency()), discarding, r.ID, func() error {
 		if fails {
-			d.hand.fails = 1 + d.rng.IntN(4)
+			d.folder.fails = 1 + d.rng.IntN(4)
 		}
 		if w.bugs.disk == discardsLate {
 			n.soon(w.plan.Window, func() { _ = d.journal.Discard() })
@@ -189,19 +190,19 @@ func (d *nodeDisk) discard(r lease.Discard) {
 	})
 }
 
-// call lets the journal of the present process carry out a request, after what it does
-// already, and also while that is stopped, but not after its end.
+// call lets the journal of the present process carry out a request, after its earlier calls. The call
+// goes on while the process is stopped, and is dropped when the process ends.
 func (d *nodeDisk) call(takes time.Duration, what diskCall, id uint64, do func() error) {
 	n, w := d.n, d.n.w
 	d.free = max(d.free, w.agenda.Now()) + takes
 	in, process := d.free-w.agenda.Now(), n.process
 	var err error
 	act := func() {
-		d.hand.doing = what
-		if err = do(); err != nil && !d.hand.Dead() {
+		d.folder.doing = what
+		if err = do(); err != nil && !d.folder.Dead() {
 			w.struck(DiskFailed, n.index, "%s can't %s its page: %v", n.host, what, err)
 		}
-		d.hand.fails, d.hand.failsSync = 0, false
+		d.folder.fails, d.folder.failsSync = 0, false
 	}
 	d.calls = append(d.calls, act)
 	w.agenda.After(in, func() {

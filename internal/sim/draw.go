@@ -13,9 +13,8 @@ import (
 // year is the longest step of a clock that is drawn.
 const year = 366 * 24 * time.Hour
 
-// Draw returns the plan of a seed: equal seeds give equal plans. What is rare in
-// life is not rare here: over a thousand seeds every kind of fault and of
-// surroundings comes up many times.
+// Draw returns the plan of a seed: equal seeds give equal plans. Rare faults are frequent here: over a
+// thousand seeds every kind of fault and of surroundings comes up many times.
 func Draw(seed uint64) Plan {
 	d := drawer{rand.New(rand.NewPCG(seed, 0xD1CE))}
 	p := Plan{Seed: seed}
@@ -94,7 +93,7 @@ func (d drawer) often(p *Plan, gap time.Duration) iter.Seq[time.Duration] {
 	}
 }
 
-// surroundings are what does not change in the course of a run.
+// surroundings draws the settings that stay the same in the course of a run.
 func (d drawer) surroundings(p *Plan) {
 	switch d.oneOf(70, 20, 10) {
 	case 0:
@@ -143,7 +142,7 @@ func (d drawer) surroundings(p *Plan) {
 	}
 }
 
-// layout draws a layout, most often one in which all collides that can.
+// layout draws a layout, most often a small one, in which ids collide easily.
 func (d drawer) layout() (l snowfence.Layout, batch int) {
 	ancient := d.chance(5) // so that a horizon is of this century, too
 	drawn := []struct {
@@ -169,7 +168,7 @@ func (d drawer) layout() (l snowfence.Layout, batch int) {
 	return l, batch
 }
 
-// layoutOf reads a layout. A text that is none gives an empty one, which no plan may have.
+// layoutOf reads a layout. Any other text gives an empty layout, which Validate refuses.
 func layoutOf(text string) snowfence.Layout {
 	l, err := snowfence.ParseLayout(text)
 	if err != nil {
@@ -196,7 +195,7 @@ func misfit(l snowfence.Layout) snowfence.Layout {
 	return l
 }
 
-// weather draws what happens to messages and disks.
+// weather draws how often messages and disks fail.
 func (d drawer) weather(p *Plan) {
 	switch d.oneOf(70, 15, 15) {
 	case 0:
@@ -212,7 +211,7 @@ func (d drawer) weather(p *Plan) {
 	}
 }
 
-// faults draws what befalls machines and stores.
+// faults draws the faults of machines and stores.
 func (d drawer) faults(p *Plan) {
 	leaps, drifts := d.chance(25), d.chance(30)
 	gap := 40 * p.beat()
@@ -245,7 +244,7 @@ func (d drawer) faults(p *Plan) {
 	sometimes(d.chance(5), p.Length, func() Fault { return Fault{Kind: Quarantine, N: d.Int64N(min(4, p.Layout.Workers()))} })
 }
 
-// befall draws what befalls a machine at one time.
+// befall draws the faults of a machine at one time.
 func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
 	add := func(kind Kind, length time.Duration) {
 		f.Kind, f.For = kind, length
@@ -330,8 +329,8 @@ func (d drawer) slow(p *Plan) {
 }
 
 // night stops all machines for up to ten hours, at nearly the same time: the
-// store and the clocks go on. It lies between the faults that there are, some of
-// which strike a machine while it sleeps.
+// store and the clocks go on. It lies between the other faults, and some of them strike a machine while
+// it sleeps.
 func (d drawer) night(p *Plan) {
 	falls, length := d.upTo(p.Length), d.within(time.Minute, 10*time.Hour)
 	kind := []Kind{Pause, Suspend}[d.IntN(2)]
@@ -348,9 +347,9 @@ func (d drawer) night(p *Plan) {
 
 // slews draws how fast the monotonic clocks run.
 //
-// A holder measures the age of a bound of a lossy store on such a clock. What the
-// store loses is younger than it declares by as much as they run fast: that margin
-// is asked of the declaration, and a scenario shows what becomes of ids without.
+// A holder measures the age of a bound of a lossy store on such a clock. The store loses less than it
+// declares, by as much as the clocks run fast: a declaration must have that margin, and a test shows
+// that ids are repeated without it.
 func (d drawer) slews(p *Plan) {
 	if !d.chance(30) {
 		return

@@ -29,7 +29,7 @@ type Kind uint8
 // The kinds that a plan names.
 const (
 	Crash              Kind = iota + 1 // the process dies, and another starts after For
-	Power                              // the machine loses its power, which may cost what was not synced; starts after For
+	Power                              // the machine loses its power, and perhaps unsynced changes; starts after For
 	Pause                              // the process is stopped for For
 	Suspend                            // the machine is stopped for For, and with it the monotonic clock
 	Step                               // the wall clock steps by For
@@ -41,19 +41,19 @@ const (
 	TerminateExtending                 // the same while its next write is under way
 	TerminateResuming                  // the same about when the next process that has a page begins to issue
 	PowerKeeping                       // as Power, while its next page is being written
-	PowerDiscarding                    // as Power, soon after its next page was discarded; it reaches no store for For then
+	PowerDiscarding                    // as Power, soon after its next page was discarded; it is cut off for For then
 	CrashAfterStep                     // as Crash, after the process's N-th step
 	TerminateAfterStep                 // as Terminate, after the process's N-th step
-	Cut                                // the machine reaches no store for For
+	Cut                                // the machine is cut off from the store for For
 	Clone                              // the machine is copied, memory and all, and both go on; a limit
-	Outage                             // the store answers nobody for For
-	Failover                           // the store loses the writes of the last For, at most what it declares
+	Outage                             // the store is silent for For
+	Failover                           // the store loses the writes of the last For, at most its declared loss
 	Rollback                           // the store is as it was For ago; a limit
 	Quarantine                         // an operator takes worker number N out of use
 	Refound                            // while the next claim is under way, the store is emptied, and the namespace founded again; a limit
-	Lossy                              // it turns out that the store loses what the plan says; all processes start again, and know it
+	Lossy                              // people find out that the store has the plan's loss; all processes start again, and know it
 
-	NoRandom // the machine has no random bits for For
+	NoRandom // the machine lacks random bits for For
 	Glitch   // the wall clock steps by N milliseconds, and back after For
 
 	Fork   // the borrower forks, and its child goes on beside it
@@ -67,15 +67,15 @@ const (
 	Late        // a request arrives up to two windows late, or much later
 	Slow        // an answer arrives about when it is given up
 	Repeated    // a swap takes effect and meets itself
-	Stale       // a read shows what was there before
-	Damaged     // the store says that what it keeps can't be read
+	Stale       // a read shows an earlier write
+	Damaged     // the store reports that its data can't be read
 	DiskFailed  // a page can't be written, removed or taken
 	DiskHung    // the disk takes long
 	PageLost    // a page or its removal is lost with the power
 	PageCopied  // copies of earlier files are put in the place of a page's
 	PageRemoved // a file of a page is removed while in use
 
-	kinds // how many there are, and one
+	kinds // one more than there are
 )
 
 // place is where a fault strikes, as a scenario says it.
@@ -84,7 +84,7 @@ type place string
 const (
 	aNode     place = "node"
 	aStore    place = "store"
-	byWeather place = "" // no plan names it
+	byWeather place = "" // not in a plan: the weather brings it
 )
 
 // manner is how a kind of fault is written: a word, where, and whether For and N follow.
@@ -115,7 +115,7 @@ func manners() [kinds]manner {
 	}
 }
 
-// manner returns how the kind is written; the zero manner for one that is none.
+// manner returns how the kind is written; the zero manner for an unknown kind.
 func (k Kind) manner() manner {
 	if k >= kinds {
 		return manner{}
@@ -123,7 +123,7 @@ func (k Kind) manner() manner {
 	return manners()[k]
 }
 
-// operators reports whether it is what an operator does to a worker id.
+// operators reports whether the kind is an operator's act on a worker id.
 func (k Kind) operators() bool { return k == Quarantine || k == Vacate || k == Raise }
 
 // String returns the kind's word.
@@ -134,7 +134,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// kindOf returns the kind that scenarios call so; 0 if there is none.
+// kindOf returns the kind of that word; 0 for any other word.
 func kindOf(word string) Kind {
 	all := manners()
 	return Kind(max(0, slices.IndexFunc(all[:], func(m manner) bool { return m.word == word })))

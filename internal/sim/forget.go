@@ -27,14 +27,14 @@ func (s *server) failover(age time.Duration) {
 	s.w.struck(Failover, s.index, "%d writes are lost", n)
 	before := maps.Clone(s.registers)
 	s.reread()
-	further := s.w.agenda.Now()-age < s.turned // than anybody knew that it could
+	further := s.w.agenda.Now()-age < s.turned // beyond the known loss
 	for key, was := range before {             // each is for itself: their order does not matter
 		worker, ok := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, key)
 		if ok && further && s.registers[key].Until < was.Until {
 			s.forgotten[worker] = max(s.forgotten[worker], was.Until)
 		}
-		// What was lost had not been confirmed, so nothing was stamped by it, or
-		// ever will be. Of a register that was rolled back, a holder may know more.
+		// The lost writes had not been confirmed: nothing was stamped by them, or will be. A holder may
+		// know a later state of a register that was rolled back.
 		switch is := s.registers[key]; {
 		case was.Holder == "" || s.excused[was.Holder]:
 		case was.Holder == is.Holder:
@@ -45,9 +45,8 @@ func (s *server) failover(age time.Duration) {
 	}
 }
 
-// declare lets everybody know that the store can lose writes: all processes are ended,
-// and those that start next are told. What the earlier ones issued rests on writes that
-// may still be lost.
+// declare makes it known that the store can lose writes: all processes end, and the next ones start
+// with the loss. The ids of the earlier processes rest on writes that may still be lost.
 func (s *server) declare() {
 	if s.lossy {
 		return
@@ -61,8 +60,8 @@ func (s *server) declare() {
 	}
 }
 
-// refound empties the store and founds the namespace again, as somebody does who takes
-// it for another: with the misfits' layout, if there are any.
+// refound empties the store and founds the namespace again, as a person does who takes it for another
+// store: with the misfits' layout in a plan with misfits.
 func (s *server) refound() {
 	if s.w.quiet {
 		return
@@ -82,7 +81,7 @@ func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
 	s.restore(to)
 }
 
-// restore puts the whole store back, and with it what it knew of ticks.
+// restore puts the whole store back, and with it the store's knowledge of ticks.
 func (s *server) restore(to memstore.Snapshot) {
 	for worker, until := range s.reached { // order does not matter
 		s.forgotten[worker] = max(s.forgotten[worker], until)
@@ -94,8 +93,8 @@ func (s *server) restore(to memstore.Snapshot) {
 	s.reread()
 }
 
-// reread forgets what was taken away: no read shows it any more, however late.
-// What one rollback took away another may bring back.
+// reread forgets the writes that were taken away: even late reads stop showing them. Another rollback
+// may bring them back.
 func (s *server) reread() {
 	for entry, err := range s.client.List(context.Background(), "") {
 		if err != nil {
@@ -137,10 +136,10 @@ func (s *server) forgiven(worker int64) snowfence.Tick {
 }
 
 // excuses reports whether two issuers may both have issued a tick of a worker,
-// because of a limit. It takes one of them that the limit struck: those that
-// claimed afterwards know of each other, and have no excuse. Where there are no
-// nonces only the tick counts. Of a store that was thought to lose nothing, those have
-// one that issued before it was known; who goes on with their terms has none.
+// because of a limit. The limit must have struck one of them: issuers that claimed afterwards know of
+// each other, and have no excuse. Without nonces only the tick counts. When people find out that a
+// store loses writes, the earlier issuers have an excuse, and later ones that go on with their terms do
+// not.
 func (s *server) excuses(worker int64, at snowfence.Tick, one, other *issuer) bool {
 	return at < s.forgiven(worker) && (one.nonce == "" || s.excused[one.nonce] || s.excused[other.nonce] ||
 		min(one.number, other.number) <= s.ignorant)

@@ -28,7 +28,7 @@ type holder struct {
 	stalled error  // why the last event was not taken; nil if it was
 }
 
-// Ours is the program that is to be shown right.
+// Ours is the program under test: a holder.
 func Ours(s Site) (Allocator, error) {
 	p := s.Plan
 	config := lease.Config{
@@ -113,7 +113,7 @@ func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	return len(ids), nil
 }
 
-// mintWide mints wide ids and narrows them, so that they are judged by what makes them unique.
+// mintWide mints wide ids and narrows them to the fields that make them unique.
 func (h *holder) mintWide(ctx context.Context, g *snowfence.Generator, ids []snowfence.ID) (err error) {
 	wide, layout := make([]snowfence.WideID, len(ids)), h.site.Layout
 	if len(ids) == 1 {
@@ -131,7 +131,7 @@ func (h *holder) mintWide(ctx context.Context, g *snowfence.Generator, ids []sno
 	return err
 }
 
-// errNoTerm is returned while there is no generator.
+// errNoTerm is returned without a generator.
 var errNoTerm = errors.New("no worker id is held")
 
 // step is the step function, with the bugs that a test puts into it.
@@ -167,7 +167,7 @@ func (h *holder) Random(b []byte) error {
 	return nil
 }
 
-// errNoRandom is why no event can be taken.
+// errNoRandom keeps the driver from taking an event.
 var errNoRandom = errors.New("no random bits")
 
 // Request implements [drive.Shell]: the machine carries it out.
@@ -181,7 +181,7 @@ func (h *holder) Request(request lease.Request) {
 	case lease.Keep:
 		h.page = r.Page
 		if r.Page.Pending != nil {
-			h.asked, h.supply.answer = 0, nil // the extension may wait for the page, and then no answer is awaited
+			h.asked, h.supply.answer = 0, nil // the extension may wait for the page, and then the store is not asked yet
 		}
 	}
 	h.out = append(h.out, request)
@@ -223,7 +223,7 @@ func (h *holder) clone(s Site) Allocator {
 	if h.term != nil {
 		status := h.term.generator.Status()
 		if status.Revoked == nil {
-			// Where nothing is left the last tick must do: no generator is empty.
+			// If the window is used up the last tick must do: a generator can't be empty.
 			from := min(max(status.Reserved, status.Now), status.Until-1)
 			twin.driver.Perform(lease.Start{Worker: h.term.worker, Term: h.state.View().Register.Term, Floor: from, Until: status.Until})
 			twin.term.name += ", the copy"
@@ -262,15 +262,15 @@ func (h *holder) known() (all []written) {
 	return all
 }
 
-// holds reports whether the process may be owed ids: it did not fail, and knows of no other namespace.
+// holds reports whether the process may be owed ids: it has not failed, and does not know of another namespace.
 func (h *holder) holds(incarnation string) bool {
 	view := h.state.View()
 	known := view.Namespace.Incarnation
 	return view.Phase != lease.Failed && (known == "" || known == incarnation)
 }
 
-// heeds reports whether a call that ended in err tells it anything. As in package
-// fence, a clock that is behind is found once.
+// heeds reports whether the holder acts on a call that ended in err. As in package fence, it acts once
+// on a clock that is behind.
 func (h *holder) heeds(err error) bool {
 	return !errors.Is(err, snowfence.ErrClockBehind) || h.state.View().Outage.Supply < lease.Refusing
 }

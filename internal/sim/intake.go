@@ -10,9 +10,9 @@ import (
 
 // intake judges how the driver takes events to the state.
 type intake struct {
-	given  []lease.Event // those that come once, and that the state has not taken yet
-	random [32]byte      // those of the last step
-	steps  int           // since the driver was given one
+	given  []lease.Event // events that come once, until the state takes them
+	random [32]byte      // the random bits of the last step
+	steps  int           // since the driver was given an event
 
 	generator *snowfence.Generator // before the event
 	lost      bool                 // its clock was lost when it was looked at last
@@ -25,7 +25,7 @@ type intake struct {
 // maxWoken is how often a driver may be woken in a beat, or in a second if that is shorter.
 const maxWoken = 50
 
-// once reports whether an event comes once. Others say what time it is, or are the driver's own.
+// once reports whether an event comes once. Other events give the time, or are the driver's own.
 func once(e lease.Event) bool {
 	switch e.(type) {
 	case lease.Started, lease.Reply, lease.ReleaseAsked, lease.Written:
@@ -45,7 +45,7 @@ func (t *intake) begin(h *holder, e lease.Event) {
 	}
 }
 
-// take takes one that the driver gives to the state.
+// take takes an event that the driver gives to the state.
 func (t *intake) take(h *holder, e lease.Event, now lease.Moment) {
 	w := h.site.world
 	switch e.(type) {
@@ -68,7 +68,7 @@ func (t *intake) take(h *holder, e lease.Event, now lease.Moment) {
 	t.steps++
 }
 
-// end compares what became of an event with what is owed to it.
+// end checks how the driver handled an event.
 func (t *intake) end(h *holder, e lease.Event) {
 	if h.stalled != nil && once(e) {
 		return

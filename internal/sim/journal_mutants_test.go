@@ -44,8 +44,8 @@ func powerFails(p *Plan) {
 	}
 }
 
-// failsOver is a machine whose process dies at any moment of its extensions. Its store fails over soon after the next
-// process has begun, which then reaches it no more.
+// failsOver is a machine whose process dies at any moment of its extensions. Its store fails over soon
+// after the next process has begun, and then the process is cut off from the store.
 func failsOver(p *Plan) {
 	seed := p.Seed
 	*p = Plain()
@@ -58,7 +58,7 @@ func failsOver(p *Plan) {
 }
 
 // TestMutantsOfTheJournalAreCaught plants each of the bugs that a journal invites,
-// in plans that have journals. The true code breaks no rule in those with a shape.
+// in plans that have journals. The true code keeps all rules in plans with a shape.
 func TestMutantsOfTheJournalAreCaught(t *testing.T) {
 	for _, m := range journalMutants() {
 		t.Run(fmt.Sprintf("J%d %s", m.number, m.name), m.caught)
@@ -74,8 +74,7 @@ func TestMutantsOfTheJournalAreCaught(t *testing.T) {
 	}
 }
 
-// useUnkept lets the generator have all that is usable, so that the journal's
-// bound follows what was used.
+// useUnkept gives the generator all usable ticks, so that the journal's bound follows their use.
 func useUnkept(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	for _, request := range requests {
 		if keep, ok := request.(lease.Keep); ok && h.term != nil {
@@ -85,7 +84,7 @@ func useUnkept(h *holder, _ lease.State, _ lease.Event, requests []lease.Request
 	return onward(h, requests)
 }
 
-// onward leaves out what a generator of a mutant has passed already.
+// onward leaves out extensions that a mutant's generator has passed already.
 func onward(h *holder, requests []lease.Request) []lease.Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(request lease.Request) bool {
 		extend, ok := request.(lease.Extend)
@@ -135,8 +134,7 @@ func ageThePage(h *holder, e lease.Event) lease.Event {
 	return lease.Started{Page: &page}
 }
 
-// releaseToTheFloor lets a term that was resumed, and under which this process issued
-// nothing, begin where its first process did.
+// releaseToTheFloor releases a resumed term at its floor, if this process issued nothing under it.
 func releaseToTheFloor() bend {
 	issued := make(map[*holder]bool)
 	return func(h *holder, before lease.State, _ lease.Event, requests []lease.Request) []lease.Request {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lapses draws what people do to stores and folders, and what befalls the processes
-// that live on what an earlier one left.
+// lapses draws people's acts on stores and folders, and the faults of processes that go on with the
+// page of an earlier one.
 func (d drawer) lapses(p *Plan) {
 	often := func(gap time.Duration, f Fault) {
 		for f.At = range d.often(p, gap) {
@@ -36,7 +36,7 @@ func (d drawer) lapses(p *Plan) {
 
 // discovery lets people find out in the middle of a run that the store loses writes.
 // It had not lost any, and does so soon. Nothing else happens to machines about then:
-// so some have terms, of which some are young.
+// so some machines have terms, and some of these are young.
 func (d drawer) discovery(p *Plan) {
 	if p.Loss == 0 {
 		p.Loss = p.Window / 5
@@ -57,7 +57,8 @@ func (d drawer) discovery(p *Plan) {
 	}
 }
 
-// ahead lets machines start again with a clock far ahead, and no store to tell them for a while.
+// ahead lets machines start again with a clock far ahead, and cuts them off for a while from the store,
+// which could show it.
 func (d drawer) ahead(p *Plan) {
 	p.EngineClock = true
 	for node := range p.Nodes {
@@ -68,7 +69,7 @@ func (d drawer) ahead(p *Plan) {
 	}
 }
 
-// spells draws what is soon over: a machine has no random bits, or its wall clock is
+// spells draws faults that are soon over: a machine lacks random bits, or its wall clock is
 // wrong for a moment, again and again.
 func (d drawer) spells(p *Plan) {
 	for node := range p.machines() {
@@ -90,7 +91,7 @@ func (d drawer) spells(p *Plan) {
 	}
 }
 
-// borrowers draws machines with borrowers, what befalls them, and operators who look after worker ids.
+// borrowers draws machines with borrowers, their faults, and operators who look after worker ids.
 func (d drawer) borrowers(p *Plan) {
 	if p.Layout.Workers() == 1 || !d.chance(40) {
 		return
@@ -98,7 +99,7 @@ func (d drawer) borrowers(p *Plan) {
 	p.Borrowers = 1 + d.oneOf(40, 30, 20, 10)
 	if p.Layout.Workers() == 2 && !p.Layout.Wide && d.chance(60) {
 		epoch := p.Layout.Epoch
-		p.Layout = layoutOf([]string{"ms41-worker2-seq2", "ms41-worker4-seq2"}[d.IntN(2)]) // so that there is one for most of them
+		p.Layout = layoutOf([]string{"ms41-worker2-seq2", "ms41-worker4-seq2"}[d.IntN(2)]) // so most borrowers get a worker id
 		p.Layout.Epoch = epoch
 	}
 	alone, leaps, drifts := *p, d.chance(25), d.chance(30)

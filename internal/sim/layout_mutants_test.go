@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// layoutMutants are the bugs of those who compare layouts.
+// layoutMutants are the bugs of comparing layouts.
 func layoutMutants() []mutant {
 	return []mutant{
 		{number: 1, name: "any layout is accepted", bugs: func() bugs { return bugs{hear: acceptLayout} }},
@@ -17,8 +17,7 @@ func layoutMutants() []mutant {
 	}
 }
 
-// TestMutantsOfTheLayoutAreCaught plants them in drawn plans, of which one in twenty
-// has two layouts.
+// TestMutantsOfTheLayoutAreCaught plants them in drawn plans. One plan in twenty has two layouts.
 func TestMutantsOfTheLayoutAreCaught(t *testing.T) {
 	for _, m := range layoutMutants() {
 		t.Run(fmt.Sprintf("L%d %s", m.number, m.name), m.caught)
@@ -56,8 +55,8 @@ func verifyNothing(h *holder, e lease.Event) lease.Event {
 }
 
 // TestEitherLayoutMayFoundTheNamespace: in drawn plans the misfits win the race to
-// found the namespace, and lose it. Who then accepts any layout is found in either
-// case, and it is the other one's.
+// found the namespace, and lose it. A process that then accepts any layout is found in either case, in
+// the other one's namespace.
 func TestEitherLayoutMayFoundTheNamespace(t *testing.T) {
 	won, lost := 0, 0
 	for seed := uint64(0); seed < schedules && (won == 0 || lost == 0); seed++ {
@@ -86,8 +85,7 @@ func TestEitherLayoutMayFoundTheNamespace(t *testing.T) {
 	}
 }
 
-// TestProcessThatIsRefusedItsOwnLayoutIsBroken: that there are misfits is no reason for
-// the others to fail.
+// TestProcessThatIsRefusedItsOwnLayoutIsBroken: misfits do not excuse the failure of another node.
 func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
 	p := Plain()
 	p.Nodes, p.Misfits, p.Founded = 3, 1, true
@@ -110,12 +108,12 @@ func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
 	}
 }
 
-// TestSlotsAreComparedWithThoseOfTheSameLayout: what a misfit issues where it founded the
-// namespace is judged like everything else, and by its own layout.
+// TestSlotsAreComparedWithThoseOfTheSameLayout: the ids of a misfit that founded the namespace are
+// judged like all others, by its own layout.
 func TestSlotsAreComparedWithThoseOfTheSameLayout(t *testing.T) {
 	for _, test := range []struct {
 		name       string
-		one, other int // nodes, of which the last two are misfits
+		one, other int // nodes; the last two are misfits
 		repeated   bool
 	}{
 		{"of the plan's layout", 0, 1, true},

@@ -9,17 +9,18 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// issuer is what issues ids at one time: a generator, a borrower under one lease, or a process of an allocator that has neither.
+// issuer is one source of ids: a generator, a borrower under one lease, or a process of an allocator
+// that has neither.
 type issuer struct {
 	name     string
 	node     int
 	number   int32          // counts the issuers
 	last     uint64         // the first slot above all that it issued
 	highest  snowfence.Tick // the first tick above all that it issued
-	reserved snowfence.Tick // what its generator said when it was sealed; zero before
+	reserved snowfence.Tick // above all ticks that its generator had reserved at the seal; zero before
 	ledger   *ledger        // of its layout
 
-	// Of our generators, and of leases, which have none:
+	// For our generators, and for leases, where generator is nil:
 	nonce     string
 	worker    int64
 	floor     snowfence.Tick
@@ -30,8 +31,8 @@ type issuer struct {
 
 // ledger has every id that was issued under one layout: for each worker number the slots, a slot
 // being a tick and a sequence side by side, as ranges in ascending order that do not overlap.
-// Misfits have a ledger of their own: equal integers of two layouts mean different things, and
-// that the two are never issued in one namespace is the rule "layout".
+// Misfits have a ledger of their own: equal integers of two layouts mean different things, and the rule
+// "layout" keeps the two out of one namespace.
 type ledger struct {
 	layout  snowfence.Layout // narrowed, if it is wide
 	name    string           // the layout as text, as a namespace's record has it
@@ -64,7 +65,7 @@ type repetition struct {
 	before *issuer
 }
 
-// narrowed returns a layout of what makes an id of l unique: l without random bits, if it is wide.
+// narrowed returns a layout of the fields that make an id of l unique: l without random bits, if l is wide.
 func narrowed(l snowfence.Layout) snowfence.Layout {
 	if l.Wide {
 		l.Wide = false
@@ -128,10 +129,11 @@ func (l *ledger) check(id snowfence.ID) error {
 // tick returns the tick of a slot.
 func (l *ledger) tick(slot uint64) snowfence.Tick { return snowfence.Tick(slot >> l.sequence.bits) }
 
-// issue enters a range and returns what of it was there before, and who shares its ticks, up to which one.
+// issue enters a range. It returns the slots that were there before, another issuer that shares ticks
+// with it, and the last such tick.
 func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *issuer, upTo snowfence.Tick) {
 	spans := l.columns[worker]
-	// The first range that ends above the beginning of s: most often there is none.
+	// The first range that ends above the beginning of s: most often s is above all ranges.
 	i := len(spans)
 	if i > 0 && spans[i-1].high > s.low {
 		i = sort.Search(i, func(i int) bool { return spans[i].high > s.low })
@@ -165,7 +167,7 @@ func (l *ledger) issue(worker int64, s span) (repeated []repetition, shared *iss
 	return repeated, shared, upTo
 }
 
-// at enters that slots below high were issued now, and returns the first slot above all that were issued
+// at notes that slots below high were issued now, and returns the first slot above all that were issued
 // at earlier instants.
 func (l *ledger) at(now time.Duration, high uint64) (before uint64) {
 	if now > l.now {

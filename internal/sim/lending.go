@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// verb is what a borrower wants.
+// verb is the kind of a borrower's request.
 type verb uint8
 
 const (
@@ -18,18 +18,19 @@ const (
 	releasing
 )
 
-// question is one sending of a borrower's request. Of a claim only the borrower counts, of an extension all but next and open.
+// question is one sending of a borrower's request. A claim uses Borrower alone, an extension all fields
+// but Next and Open.
 type question struct {
 	verb verb
 	lend.Release
 	from     *node
 	process  int // of the sender
 	try      int // counts the sendings of that process
-	tries    int // those of this question
+	tries    int // counts the sendings of this question
 	patience time.Duration
 }
 
-// left reports whether nobody waits for the answer to this sending.
+// left reports whether the borrower has stopped waiting for the answer to this sending.
 func (q *question) left() bool {
 	n := q.from
 	return !n.alive || n.process != q.process || n.borrower.asked == nil || n.borrower.asked.try != q.try
@@ -42,8 +43,8 @@ type answer struct {
 	err error
 }
 
-// borrow sends a question to a daemon, whichever. Something on the way may repeat it: another daemon, or the same one, gets
-// a copy, at once or when the borrower has long gone on.
+// borrow sends a question to one of the daemons. The network may repeat it: another daemon, or the same
+// one, gets a copy, at once or when the borrower has long gone on.
 func (n *node) borrow(q question) {
 	w := n.w
 	if q.verb == extending {
@@ -62,8 +63,9 @@ func (n *node) borrow(q question) {
 	n.carry(q, late)
 }
 
-// carry takes a question to a daemon, and its answer back. When the faults have ended, a borrower asks none that is refused for
-// its layout: a program of several addresses goes on to one that answers.
+// carry takes a question to a daemon, and its answer back. When the faults have ended, a borrower skips
+// a daemon that is refused for its layout: a program with several addresses goes on to a daemon that
+// answers.
 func (n *node) carry(q question, after time.Duration) {
 	w := n.w
 	var daemons []*node
@@ -101,10 +103,10 @@ func (n *node) carry(q question, after time.Duration) {
 	})
 }
 
-// errNotReady is why a daemon lends nothing yet.
+// errNotReady is the answer of a daemon that can't lend yet.
 var errNotReady = errors.New("the namespace's record is not known yet")
 
-// lend answers a question, as a daemon that this machine's holder lives in.
+// lend answers a question, as the daemon with this machine's holder.
 func (n *node) lend(q question, reply func(answer)) {
 	if n.holder == nil || n.holder.state.View().Namespace.Incarnation == "" {
 		reply(answer{err: errNotReady})
@@ -147,7 +149,8 @@ func (n *node) lend(q question, reply func(answer)) {
 	e.step(lease.Reply{})
 }
 
-// claimed answers a claim. A borrower that has hung up before the answer was sent gets none: the daemon gives the worker id back.
+// claimed answers a claim. If the borrower has hung up before the answer is sent, the daemon gives the
+// worker id back instead.
 func (n *node) claimed(c *lend.Claim, q question, err error, reply func(answer)) {
 	if err != nil {
 		reply(answer{err: err})
@@ -167,7 +170,7 @@ func (n *node) giveBack(a lend.Answer, q question) {
 	n.lend(q, func(answer) {})
 }
 
-// terms are what a daemon on this machine lends by. It keeps nothing else.
+// terms returns the terms of a daemon on this machine. The daemon keeps nothing else.
 func (n *node) terms() lend.Terms {
 	config, known := n.holder.state.Config(), n.holder.state.View().Namespace
 	config.Worker = nil // a pinned one is the holder's
@@ -191,7 +194,7 @@ func timeless(x *lend.Exchange) func(lease.Reply, lease.Moment) lend.Step {
 	return func(r lease.Reply, _ lease.Moment) lend.Step { return x.Next(r) }
 }
 
-// errLate is the end of an errand whose time is over.
+// errLate ends an errand whose time is over.
 var errLate = errors.New("the daemon's time is over")
 
 // step takes an answer of the store, and goes on.
@@ -209,7 +212,7 @@ func (e *errand) step(reply lease.Reply) {
 	}
 }
 
-// call sends a call to the store. Lending writes registers, and never the namespace's record.
+// call sends a call to the store. Lending writes registers alone, not the namespace's record.
 func (e *errand) call(call lease.Call) {
 	n := e.daemon
 	switch {

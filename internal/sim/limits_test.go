@@ -7,12 +7,11 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// The eleventh and the twelfth mutant are limits of what a store can fence.
-// These tests show that they are real, and how long they last.
+// Mutants 11 and 12 are limits, which a store can't fence. These tests show that they are real, and how
+// long they last.
 
-// limited runs plans of a limit in fair weather, on twenty seeds, and checks
-// that ids are repeated, in a run or another, and that the last repetition comes
-// no later than last after it struck.
+// limited runs a plan with a limit in fair weather, on twenty seeds. It checks that some run repeats
+// ids, and that the last repetition comes at most last after the limit struck.
 func limited(t *testing.T, p Plan, struck, last time.Duration) {
 	t.Helper()
 	repeated := 0
@@ -25,7 +24,7 @@ func limited(t *testing.T, p Plan, struck, last time.Duration) {
 			}
 		}
 		repeated += int(r.Tally.Counts[Duplicates])
-		// What the ledger forgives must lie below the bounds that were forgotten.
+		// Repetitions that are forgiven must lie below the bounds that were forgotten.
 		if r := Run(p, Config{}); len(r.Findings) > 0 {
 			t.Errorf("seed %d: %s", seed, r.Findings[0])
 		}
@@ -37,8 +36,7 @@ func limited(t *testing.T, p Plan, struck, last time.Duration) {
 }
 
 // TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice rolls the store back
-// to before its first claim. Whoever claims then can't know of the ticks that
-// the holders of before were given.
+// to before its first claim. A process that claims then can't know the ticks of the earlier holders.
 func TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice(t *testing.T) {
 	t.Parallel()
 	p := Plain()
@@ -95,9 +93,9 @@ func TestMutants12ClonedProcessRepeatsUntilItsBound(t *testing.T) {
 }
 
 // TestFastMonotonicClockNeedsItsMarginInTheLoss lets monotonic clocks run fast on
-// a lossy store: a holder takes its bound for confirmed when its clock says that
-// loss is over. The store may lose what is younger in truth; what is older by that
-// clock it may not, and then an id is repeated in a run or another.
+// a lossy store: a holder takes its bound for confirmed when the loss is over by its clock. The store
+// loses writes that are younger in truth. If one of them is older by the holder's clock, some run
+// repeats an id.
 func TestFastMonotonicClockNeedsItsMarginInTheLoss(t *testing.T) {
 	t.Parallel()
 	const fast = 500_000
@@ -137,8 +135,8 @@ func TestFastMonotonicClockNeedsItsMarginInTheLoss(t *testing.T) {
 }
 
 // TestWhatOneRollbackTookAwayAnotherMayBringBack has a store restored to before its
-// first write, and then to a state after it. The register that stands there again is
-// of a namespace that is gone, and keeps everybody away.
+// first write, and then to a state after it. The register that stands there again is of a namespace
+// that is gone, and keeps all nodes away.
 func TestWhatOneRollbackTookAwayAnotherMayBringBack(t *testing.T) {
 	p, err := Parse(`
 		seed 2
@@ -163,9 +161,9 @@ func TestWhatOneRollbackTookAwayAnotherMayBringBack(t *testing.T) {
 	}
 }
 
-// TestLimitExcusesOnlyWhomItStruck: after a rollback of the store those that claimed
-// before may be repeated, and may repeat others, but those that claimed afterwards
-// must not repeat each other, nor lower until below what they stamped.
+// TestLimitExcusesOnlyWhomItStruck: after a rollback of the store, issuers that claimed before may be
+// repeated, and may repeat others. Issuers that claimed afterwards must not repeat each other, nor
+// lower until below their stamped ticks.
 func TestLimitExcusesOnlyWhomItStruck(t *testing.T) {
 	for _, test := range []struct {
 		one, other string

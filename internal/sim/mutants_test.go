@@ -12,15 +12,15 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// mutant is a deliberate bug: one that somebody will write. It bends what goes
-// into the step function, what comes out of it, or what the store does. None
-// of it can be reached from outside this package: the bugs live in its tests.
+// mutant is a deliberate bug, of a kind that people write. It changes the input or the output of the
+// step function, or the work of the store. Other packages can't reach it: the bugs live in this
+// package's tests.
 type mutant struct {
 	number  int
 	name    string
 	bugs    func() bugs // anew for each run
 	journal bool        // it shows where there are journals
-	shape   func(*Plan) // what it takes besides; nil for nothing
+	shape   func(*Plan) // makes of a plan one in which it shows; may be nil
 }
 
 // schedules is how many plans a mutant may hide from.
@@ -30,7 +30,7 @@ type bend = func(h *holder, before lease.State, e lease.Event, requests []lease.
 
 func bending(b bend) func() bugs { return func() bugs { return bugs{bend: b} } }
 
-// mutants are the first ten that such a protocol invites. The seventh is two bugs.
+// mutants are the first ten bugs that such a protocol invites. The seventh is two bugs.
 func mutants() []mutant {
 	return []mutant{
 		{number: 1, name: "the store compares the term only and writes blindly", bugs: func() bugs { return bugs{guard: sameTerm} }},
@@ -138,7 +138,7 @@ func releaseToNow(h *holder, _ lease.State, _ lease.Event, requests []lease.Requ
 	return requests
 }
 
-// adoptProposed remembers what each process proposed last.
+// adoptProposed remembers the last proposal of each process.
 func adoptProposed() bend {
 	proposed := make(map[*holder]snowfence.Tick)
 	return func(h *holder, _ lease.State, e lease.Event, requests []lease.Request) []lease.Request {
@@ -215,7 +215,7 @@ func (m mutant) caught(t *testing.T) {
 			case "unique", "fenced", "bounded", "monotone", "layout", "strict":
 				t.Logf("caught by plan %d, seed %d, %s", ran, seed, f)
 				return
-			case "outage": // what a bug does to it is no matter here
+			case "outage": // a bug may break this rule, too
 			default:
 				t.Fatalf("seed %d: %s", seed, f)
 			}

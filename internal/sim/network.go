@@ -12,15 +12,15 @@ import (
 // errNoAnswer is the unknown outcome of a request that is given up.
 var errNoAnswer = errors.New("no answer in time")
 
-// call sends a request to the node's store. It may be lost or late, and so may
-// its answer; what takes too long is given up, and may still happen. What comes
-// back to a process that is gone is void.
+// call sends a request to the node's store. It may be lost or late, and so may its answer. A request
+// that takes too long is given up, and may still take effect. An answer to a process that is gone is
+// void.
 func (n *node) call(call lease.Call) {
 	n.sent = call.ID
 	n.send(call, n.patience(), func() bool { return n.answered < call.ID }, func(reply lease.Reply) { n.hear(call.ID, reply) })
 }
 
-// send does so for whoever on the machine takes the answer while it is open.
+// send sends a request to the node's store. take gets the answer if open still returns true.
 func (n *node) send(call lease.Call, patience time.Duration, open func() bool, take func(lease.Reply)) {
 	w := n.w
 	w.tally.Counts[Requests]++
@@ -57,13 +57,13 @@ func (n *node) patience() time.Duration {
 	return n.holder.state.Patience(n.clock.Monotonic())
 }
 
-// way is what becomes of a request on its way to the store and back.
+// way is the way of a request to the store and back.
 type way struct {
 	there, back           time.Duration
 	lost, silent, damaged bool
 }
 
-// way draws the way of a request, and what the weather does to it: one thing at the most.
+// way draws the way of a request, with one fault of the weather at most.
 func (n *node) way(id uint64) way {
 	w, p, bad := n.w, n.w.plan, n.w.plan.Weather
 	x := way{there: upTo(n.net, p.latency()), back: upTo(n.net, p.latency())}
@@ -78,7 +78,7 @@ func (n *node) way(id uint64) way {
 			break
 		}
 	}
-	counts := !x.lost // what is lost has no other weather
+	counts := !x.lost // the weather does not count for a lost request
 	switch met {
 	case Lost:
 		x.lost = true

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestWeatherOfRequestsThatAreLostAnywayDoesNotCount: a machine that reaches no store
-// has no weather.
+// TestWeatherOfRequestsThatAreLostAnywayDoesNotCount: weather does not strike a machine that is cut off
+// from its store.
 func TestWeatherOfRequestsThatAreLostAnywayDoesNotCount(t *testing.T) {
 	p := Plain()
 	p.Weather = Weather{Lost: 25, Silent: 25, Late: 25, Slow: 25}

@@ -20,35 +20,35 @@ type node struct {
 	clock   *clock
 	server  *server
 	disk    nodeDisk
-	net     *rand.Rand // decides what befalls its messages
+	net     *rand.Rand // decides the faults of its messages
 	rng     *rand.Rand // and everything else
-	nonces  *rand.Rand // what its processes draw
+	nonces  *rand.Rand // for the random bits of its processes
 	nudges  *rand.Rand // decides how soon they hear of a call that was refused
-	lends   *rand.Rand // what its daemon draws for borrowers
+	lends   *rand.Rand // for the random bits of its lending
 	borrows bool       // a borrower runs on it
 	misfit  bool
 	living  bool // it issued since the faults ended
 	stepped int  // steps of all its processes
 
-	process   int // counts its processes, begun and ended; what was sent to an earlier one is void
+	process   int // counts its processes, begun and ended; messages to an earlier one are void
 	allocator Allocator
-	holder    *holder   // the allocator if it is ours; nil for another, which has no terms
+	holder    *holder   // the allocator if it is ours; nil for another, which lacks terms
 	borrower  *borrower // the allocator if it borrows
 	caller    *caller
-	asIssuer  *issuer // under which an allocator issues that has no terms
+	asIssuer  *issuer // the issuer of an allocator without terms
 	alive     bool
 	paused    time.Duration // stopped until then
-	cut       time.Duration // reaches no store until then
-	dry       time.Duration // has no random bits until then
+	cut       time.Duration // cut off from the store until then
+	dry       time.Duration // lacks random bits until then
 	wrong     time.Duration // its clock has a glitch until then
 	waking    int           // counts settings of the timer; an earlier one is void
 	sent      uint64        // the id of the last request
 	answered  uint64        // the greatest id of a request that was answered or given up
 	leaving   bool          // it was asked to end
-	armed     *Fault        // strikes when it asks for something
+	armed     *Fault        // strikes when the process makes a certain request
 
-	calling *issuer       // under whom the present call was made
-	begun   time.Duration // when that began, on the monotonic clock
+	calling *issuer       // the issuer of the present call
+	begun   time.Duration // when the call began, on the monotonic clock
 	batch   []snowfence.ID
 }
 
@@ -73,7 +73,7 @@ func newNode(w *world, index int) *node {
 	return n
 }
 
-// site is what the next process finds.
+// site returns the site of the next process.
 func (n *node) site() Site {
 	s := Site{
 		Node: n.as, Process: n.process, Host: n.host, Layout: n.w.plan.Layout, Plan: n.w.plan, Clock: n.clock,
@@ -171,7 +171,7 @@ func (n *node) momentOf(random *rand.Rand) lease.Moment {
 	return now
 }
 
-// step takes an event to the allocator, and carries out what it asks.
+// step takes an event to the allocator, and carries out its requests.
 func (n *node) step(e lease.Event) {
 	if !n.alive {
 		return
@@ -228,8 +228,8 @@ func (n *node) perform(request lease.Request) {
 	}
 }
 
-// extending reports whether a request extends what the process holds. Of an
-// allocator without terms any write counts.
+// extending reports whether a request extends the process's term. For an allocator without terms any
+// write counts.
 func (n *node) extending(request lease.Request) bool {
 	r, ok := asRegister(request)
 	if h := n.holder; h != nil {
@@ -266,7 +266,7 @@ func (n *node) report(r lease.Report) {
 	}
 }
 
-// issuer is under whom the process issues ids; nil if it holds nothing.
+// issuer returns the present issuer of the process; nil if it holds nothing.
 func (n *node) issuer() *issuer {
 	switch {
 	case n.holder != nil:
@@ -277,7 +277,7 @@ func (n *node) issuer() *issuer {
 	return n.asIssuer
 }
 
-// mint makes a call for ids, as callers do now and then.
+// mint makes a call for ids, and plans the next call.
 func (n *node) mint() {
 	p := n.w.plan
 	n.soon(upTo(n.rng, p.beat()), n.mint)
@@ -310,7 +310,7 @@ func (n *node) mint() {
 // await plans when a call that waits goes on by itself.
 func (n *node) await() {
 	c, number, waits := n.caller, n.caller.number, n.caller.waits
-	// It must mean to end in time. It may end later if the machine is stopped.
+	// It must plan to end in time. It may end later if the machine is stopped.
 	if by := n.calling; by.generator != nil && c.due-n.begun > n.w.plan.MaxWait {
 		n.w.breaks("waiting", "%s: a call would wait for %s, and may for %s", by.name, c.due-n.begun, n.w.plan.MaxWait)
 	}

@@ -11,37 +11,37 @@ import (
 
 // Plan is all that decides a run. Equal plans give equal runs.
 type Plan struct {
-	Claim  string        // what the plan shows, in a sentence or more; empty for one that was drawn
-	Seed   uint64        // decides what is left to chance: who comes first, how long a message takes, what the weather strikes
+	Claim  string        // the claim that the plan proves, in a sentence or more; empty for a drawn plan
+	Seed   uint64        // decides everything random: the order of processes, the time of a message, the strikes of the weather
 	Length time.Duration // how long the faults last
 	Rough  bool          // nothing is owed when the faults have ended: the run is over then
 
 	Nodes       int              // machines, 1 to 64
 	Misfits     int              // how many of them, the last ones, are configured with another layout
 	Borrowers   int              // how many further machines have borrowers, which the others' daemons lend to
-	Founded     bool             // the namespace has its record from the start; else whoever comes first makes it, be it a misfit
+	Founded     bool             // the namespace has its record from the start; else the first process makes it, even a misfit
 	Layout      snowfence.Layout // of all nodes but the misfits
 	Begin       time.Duration    // the true time at the start, counted from the layout's epoch
 	Pins        int              // how many worker ids the nodes are pinned to, in turn; 0 means that they take any
-	Datacenters int              // to which the nodes belong in turn; 0 means that they know of none
+	Datacenters int              // to which the nodes belong in turn; 0 means that they belong to none
 	Split       bool             // each datacenter has a store of its own, which may issue it alone
 
 	Window                         time.Duration // the lease's
-	MaxRollback, MaxBurst, MaxWait time.Duration // the policy's; zero is none, not the default; a wait is two ticks at least
+	MaxRollback, MaxBurst, MaxWait time.Duration // the policy's; zero means zero, not the default; a wait is two ticks at least
 	Batch                          int           // the greatest number of ids that a call asks for, at least 1
 
-	Loss        time.Duration // what the store declares and may lose, below a third of the window
+	Loss        time.Duration // the loss that the store declares and may have, below a third of the window
 	EngineClock bool          // the store has a clock
 	Journals    bool          // nodes keep journals
-	Shared      bool          // two nodes each have one folder for them, with a lock that keeps nobody out
+	Shared      bool          // pairs of nodes share a folder for them, with a lock that does not work
 
 	Weather Weather       // how often messages and disks fail by chance
 	Faults  []Fault       // in the order of their times
-	Expect  []Expectation // what must have come of it, in a scenario
+	Expect  []Expectation // the expected counts, in a scenario
 }
 
-// Weather is what befalls messages and disks by chance: how many of the number
-// that stands behind each. Zero means never. A message meets one of them at the most.
+// Weather is how often messages and disks fail by chance: a field counts out of the number that stands
+// behind it. Zero leaves a fault out. A message meets one fault at most.
 type Weather struct {
 	Lost, Silent, Late, Slow, Damaged int // of a hundred requests
 	Repeated                          int // of a hundred swaps that took effect
@@ -49,7 +49,7 @@ type Weather struct {
 	Disk                              int // of a thousand writes to disks
 }
 
-// Expectation is a bound on what was counted in a run.
+// Expectation is a bound on a count of a run.
 type Expectation struct {
 	Name        string // a kind of fault or a count; see [Tally]
 	Least, Most int64  // both inclusive
@@ -136,7 +136,7 @@ func (p *Plan) sort() {
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 }
 
-// machines is how many machines there are, those of borrowers being the last.
+// machines is the number of machines. The borrowers' machines are the last.
 func (p *Plan) machines() int { return p.Nodes + p.Borrowers }
 
 // stores is how many stores there are.
@@ -147,8 +147,8 @@ func (p *Plan) stores() int {
 	return 1
 }
 
-// Many things happen at a pace that follows the window, so that a run of a
-// window of hours costs no more than one of a fraction of a second.
+// Many things happen at a pace that follows the window, so a run with a window of hours costs as little
+// as a run with a window of a fraction of a second.
 
 // beat is the measure of that: a thirtieth of the window.
 func (p *Plan) beat() time.Duration { return p.Window / 30 }

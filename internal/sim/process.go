@@ -10,9 +10,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// Allocator is what runs on a machine and issues ids: [Ours], or another that is
-// to be compared with it. Its calls come from one goroutine, one at a time, but
-// while Mint waits other calls are made.
+// Allocator runs on a machine and issues ids: [Ours], or another for comparison. Its calls come from
+// one goroutine, one at a time, but while Mint waits other calls are made.
 //
 // It speaks to its store and its disk by the lease's requests, and hears of them
 // by the lease's events:
@@ -27,33 +26,31 @@ import (
 // Its registers may stand at any key and hold anything. A crash ends it without
 // a word; the next process is another Allocator.
 type Allocator interface {
-	// Step takes an event, and returns what is to be done, in that order. The
-	// first one is lease.Started. Besides the answers there are lease.Woken,
-	// lease.ReleaseAsked, when it is to end, and lease.WindowEnded, when a call
-	// of Mint was refused with one of the generator's errors.
+	// Step takes an event, and returns the allocator's requests, in their order. The first event is
+	// lease.Started. Besides the answers there are lease.Woken, lease.ReleaseAsked, when it is to end,
+	// and lease.WindowEnded, when a call of Mint was refused with one of the generator's errors.
 	Step(e lease.Event, now lease.Moment) []lease.Request
 
 	// Wake returns the monotonic instant at which lease.Woken is due, if it is.
 	// It is asked for after each step.
 	Wake() (at time.Duration, ok bool)
 
-	// Mint issues ids for a caller: it fills ids from the front and returns how
-	// many are to be used, or an error and none. It may wait, by a generator with
-	// ctx and the site's clock, or by [Site.Sleep]. At most one call is made at a
-	// time. When the process ends, ctx does.
+	// Mint issues ids for a caller: it fills ids from the front and returns how many are to be used, or
+	// 0 and an error. It may wait, by a generator with ctx and the site's clock, or by [Site.Sleep]. At
+	// most one call is made at a time. ctx ends with the process.
 	Mint(ctx context.Context, ids []snowfence.ID) (n int, err error)
 }
 
 // Program starts an allocator as a process, on a machine.
 type Program func(s Site) (Allocator, error)
 
-// Site is what a process finds where it starts.
+// Site is the machine and the run as a process finds them at its start.
 type Site struct {
 	Node, Process int                 // the machine, from 0, and its process, from 1
 	Host          string              // the machine's name
-	Datacenter    int64               // the machine's; 0 if there are none
-	Layout        snowfence.Layout    // that it is configured with
-	Plan          *Plan               // what the run is about; it must not be changed
+	Datacenter    int64               // the machine's; 0 in a plan without datacenters
+	Layout        snowfence.Layout    // the machine's
+	Plan          *Plan               // the plan of the run; it must not be changed
 	Clock         snowfence.Clock     // the machine's; only a generator that Mint calls may use its After
 	Moment        func() lease.Moment // the present one, with fresh random bits
 	Rand          *rand.Rand          // this process's own source of chance
@@ -65,5 +62,5 @@ type Site struct {
 
 	world *world
 	node  *node
-	page  *stored.Page // what Started will bring
+	page  *stored.Page // the page of the coming Started
 }

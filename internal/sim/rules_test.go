@@ -118,7 +118,7 @@ func issuing(first, second uint64) Report {
 	return w.report()
 }
 
-// saysNothing reports no outage.
+// saysNothing leaves out reports of outages.
 func saysNothing(_ *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r lease.Request) bool {
 		report, is := r.(lease.Report)
@@ -126,7 +126,7 @@ func saysNothing(_ *holder, _ lease.State, _ lease.Event, requests []lease.Reque
 	})
 }
 
-// claimsOnce never asks for a worker id again on a machine that crashed.
+// claimsOnce asks for a worker id in a machine's first process only.
 func claimsOnce(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 	if h.site.Process == 1 {
 		return requests
@@ -189,8 +189,8 @@ func TestCallThatMeansToWaitTooLongIsFound(t *testing.T) {
 	}
 }
 
-// TestAnotherAllocatorIsSimulatedToo: what has no terms is judged by its ids
-// alone, and by all of them.
+// TestAnotherAllocatorIsSimulatedToo: an allocator without terms is judged by its ids alone, and by all
+// of them.
 func TestAnotherAllocatorIsSimulatedToo(t *testing.T) {
 	p := Plain()
 	p.Batch, p.Rough = 20, true

@@ -10,8 +10,8 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// A scenario is a plan as text. It opens with the claim that it proves, and says
-// what differs from the plan of [Plain]:
+// A scenario is a plan as text. It opens with the claim that it proves, and then gives its differences
+// from the plan of [Plain]:
 //
 //	# A machine that sleeps for ten hours issues nothing of its old window.
 //	nodes 2
@@ -28,11 +28,10 @@ import (
 //
 // Settings are in any order, one a line; later lines that begin with # are
 // comments. Durations are Go's, and a drift is in parts per million.
-// What is expected is a number, or a range of which either end may be open.
+// An expectation is a number, or a range, which may be open at either end.
 
 // Plain returns the plan that a scenario starts from: two nodes, two worker ids
-// with four ids a tick, a window of 300 ms, three seconds, and nothing that goes
-// wrong.
+// with four ids a tick, a window of 300 ms, three seconds, and no faults.
 func Plain() Plan {
 	return Plan{
 		Nodes: 2, Layout: layoutOf("ms41-worker1-seq2"), Begin: 400 * 24 * time.Hour, Length: 3 * time.Second, Window: 300 * time.Millisecond,
@@ -40,7 +39,7 @@ func Plain() Plan {
 	}
 }
 
-// ScenarioError is returned for a text that is no scenario: in which line, from 1, and what is wrong.
+// ScenarioError is returned for a text that is not a scenario: the line, from 1, its text and the error in it.
 type ScenarioError struct {
 	Line int
 	Text string
@@ -51,11 +50,11 @@ func (e *ScenarioError) Error() string {
 	return fmt.Sprintf("sim: scenario: line %d, %.80q: %v", e.Line, e.Text, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error in the line.
 func (e *ScenarioError) Unwrap() error { return e.Err }
 
-// setting is a word of a scenario that says one thing of the plan, and the bounds of
-// its value: a *time.Duration, an *int, or a *bool for what is so or not.
+// setting is a word of a scenario for one field of the plan, with the bounds of its value: a
+// *time.Duration, an *int, or a *bool for a word without a value.
 type setting struct {
 	word        string
 	value       any
@@ -98,7 +97,7 @@ func (w *Weather) settings() []setting {
 	}
 }
 
-// number returns the value, where what is so counts one.
+// number returns the value; true counts as 1.
 func (s setting) number() int64 {
 	switch v := s.value.(type) {
 	case *time.Duration:
@@ -277,7 +276,7 @@ func set(settings []setting, word string, values []string) error {
 	return settings[at].set(values)
 }
 
-// parseFault reads what follows "at".
+// parseFault reads the words after "at".
 func parseFault(words []string) (f Fault, err error) {
 	if len(words) < 4 {
 		return f, fmt.Errorf("a fault has a time, a place, its number or all, and a kind")
@@ -287,13 +286,13 @@ func parseFault(words []string) (f Fault, err error) {
 	}
 	if f.Node = Everywhere; words[2] != "all" {
 		if f.Node, err = strconv.Atoi(words[2]); err != nil || f.Node < 0 {
-			return f, fmt.Errorf("%q is no number of a %s", words[2], words[1])
+			return f, fmt.Errorf("%q is not a number of a %s", words[2], words[1])
 		}
 	}
 	f.Kind = kindOf(words[3])
 	m, values := f.Kind.manner(), words[4:]
 	if f.Kind == 0 || string(m.place) != words[1] {
-		return f, fmt.Errorf("%q is no fault of a %s", words[3], words[1])
+		return f, fmt.Errorf("%q is not a fault of a %s", words[3], words[1])
 	}
 	wanted := 0
 	for _, is := range []bool{m.lasts, m.counts} {
@@ -328,7 +327,7 @@ func parseExpectation(name, text string) (Expectation, error) {
 		e.Most = e.Least
 	}
 	if err != nil || text == ".." || text == "" || e.Least < 0 || e.Most < e.Least {
-		return e, fmt.Errorf("%q is no number and no range of them", text)
+		return e, fmt.Errorf("%q is neither a number nor a range", text)
 	}
 	return e, nil
 }

@@ -25,7 +25,7 @@ func scenarioFiles(t *testing.T) []string {
 	return files
 }
 
-// scenario reads one of them.
+// scenario reads one scenario.
 func scenario(t *testing.T, name string) (text string, p Plan) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
@@ -38,8 +38,8 @@ func scenario(t *testing.T, name string) (text string, p Plan) {
 	return string(data), p
 }
 
-// TestScenariosProveTheirClaims runs every scenario of testdata: no rule is
-// broken, and what it expects has come about.
+// TestScenariosProveTheirClaims runs every scenario of testdata: all rules hold, and all its
+// expectations are met.
 func TestScenariosProveTheirClaims(t *testing.T) {
 	t.Parallel()
 	for _, name := range scenarioFiles(t) {
@@ -58,7 +58,7 @@ func TestScenariosProveTheirClaims(t *testing.T) {
 
 // TestScenariosOpenWithTheirClaim holds the files to their form: the claim comes
 // first, in whole sentences; the name is its short form; something is expected,
-// of the ids too; and what is written down of the plan is the same plan.
+// of the ids too; and the plan as text is read as the same plan.
 func TestScenariosOpenWithTheirClaim(t *testing.T) {
 	for _, name := range scenarioFiles(t) {
 		text, p := scenario(t, name)
@@ -73,7 +73,7 @@ func TestScenariosOpenWithTheirClaim(t *testing.T) {
 		}
 		for word := range strings.SplitSeq(name, "-") {
 			if stem := word[:min(len(word), 4)]; len(stem) == 4 && !strings.Contains(strings.ToLower(claim), stem) {
-				t.Errorf("%s is no short form of %q: it has no %q", name, claim, word)
+				t.Errorf("%s is not a short form of %q, which lacks %q", name, claim, word)
 			}
 		}
 		again, err := Parse(p.String())
@@ -84,8 +84,7 @@ func TestScenariosOpenWithTheirClaim(t *testing.T) {
 }
 
 // aboutMutant is a scenario that explains a mutant, and the rule that it breaks
-// there. Where that is "expect", no rule is broken, and what was expected is not
-// met.
+// there. Where that is "expect", the rules hold, and an expectation is not met.
 type aboutMutant struct {
 	mutant   string // its name, or the beginning of it
 	scenario string
@@ -140,8 +139,8 @@ func aboutMutants() []aboutMutant {
 // its own first. One is enough for nearly all of them.
 const chances = 20
 
-// TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each
-// mutant breaks those that speak of it.
+// TestScenariosFindTheMutantTheyAreAbout shows that the claims can fail: each mutant breaks the claims
+// about it.
 func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	tests, all := aboutMutants(), slices.Concat(mutants(), journalMutants(), layoutMutants(), strictMutants())
@@ -169,8 +168,8 @@ func TestScenariosFindTheMutantTheyAreAbout(t *testing.T) {
 	}
 }
 
-// brokenBy runs a scenario with a mutant, and returns what shows that the rule is
-// broken, if it is. It must hold without the mutant.
+// brokenBy runs a scenario with a mutant, and returns the finding or the missed expectation that breaks
+// the rule; "" if the rule holds. The scenario must pass without the mutant.
 func brokenBy(p Plan, m mutant, rule string) string {
 	if r := Run(p, Config{}); len(r.Findings) > 0 || p.Check(r.Tally) != nil {
 		return ""
@@ -187,10 +186,9 @@ func brokenBy(p Plan, m mutant, rule string) string {
 	return ""
 }
 
-// TestLimitsEndWhenTheyAreSaidTo shows how long ids are repeated in the limits of
-// what a store can fence: a run that ends then has as many repetitions as one
-// that goes on. Those who are cut off from the store repeat for longer than those
-// who are not.
+// TestLimitsEndWhenTheyAreSaidTo shows how long ids are repeated under the limits: a run that ends then
+// has as many repetitions as one that goes on. Processes that are cut off from the store repeat for
+// longer than others.
 func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
 	t.Parallel()
 	const struck = 500 * time.Millisecond
@@ -237,8 +235,8 @@ func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
 	}
 }
 
-// TestScenariosAreOfEveryKind shows that no kind of fault that a plan names is
-// without a scenario of its own.
+// TestScenariosAreOfEveryKind shows that each kind of fault that a plan names has a scenario of its
+// own.
 func TestScenariosAreOfEveryKind(t *testing.T) {
 	struck := Tally{}
 	for _, name := range scenarioFiles(t) {

@@ -11,15 +11,14 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// lapses are what somebody may leave out or set wrongly, beside the mutants. Most
-// cost ids, terms or worker ids and repeat nothing, so it is for a scenario's
-// expectations to notice.
+// lapses are omissions and wrong settings, beside the mutants. Most cost ids, terms or worker ids and
+// repeat nothing, so a scenario's expectations must notice them.
 func lapses() []mutant {
 	config := func(change func(*lease.Config)) func() bugs { return func() bugs { return bugs{config: change} } }
 	policy := func(change func(*snowfence.Policy)) func() bugs { return func() bugs { return bugs{policy: change} } }
 	return []mutant{
 		{name: "nothing is extended", bugs: bending(extendNothing)},
-		{name: "what is not acknowledged is taken for lost", bugs: bending(loseUnacknowledged)},
+		{name: "an unacknowledged write is taken for lost", bugs: bending(loseUnacknowledged)},
 		{name: "a late read of an older write is taken for a loss", bugs: bending(loseOutdated)},
 		{name: "a lost term ends the process", bugs: bending(endWithTheTerm)},
 		{name: "a release leaves until where it is", bugs: bending(releaseAtUntil)},
@@ -52,7 +51,7 @@ func extendNothing(h *holder, _ lease.State, _ lease.Event, requests []lease.Req
 	})
 }
 
-// theLayout is the one that a misfit's was made from.
+// theLayout returns the layout that a misfit's was made from.
 func theLayout(l snowfence.Layout) snowfence.Layout {
 	if l.Bits(snowfence.Time) == Plain().Layout.Bits(snowfence.Time) {
 		return l
@@ -80,8 +79,8 @@ func loseUnacknowledged(h *holder, _ lease.State, e lease.Event, requests []leas
 	return losing("not acknowledged")
 }
 
-// loseOutdated ends the term when its register shows a lesser bound than the one
-// acknowledged last: what a read that is late shows, too.
+// loseOutdated ends the term when its register shows a lesser bound than the one acknowledged last, as
+// a late read does, too.
 func loseOutdated(h *holder, before lease.State, e lease.Event, requests []lease.Request) []lease.Request {
 	reply, ok := e.(lease.Reply)
 	if !ok || h.term == nil || reply.Outcome != lease.Found {
@@ -133,8 +132,8 @@ func endUnreleased(_ *holder, _ lease.State, e lease.Event, requests []lease.Req
 	return requests
 }
 
-// TestScenariosNoticeTheLapseTheyAreAbout shows for the scenarios that are about
-// no mutant that they can fail, too. Each scenario is in one of the two tables.
+// TestScenariosNoticeTheLapseTheyAreAbout shows that scenarios without a mutant can fail, too. Each
+// scenario is in one of the two tables.
 func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{ // by scenario: the lapse
@@ -148,7 +147,7 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"clock-nine-minutes-ahead-ends-no-term":                    "nothing is extended",
 		"clock-that-steps-forward-alone-is-accepted":               "nothing is extended",
 		"cloned-process-repeats-ids-to-the-end-of-the-window":      "the window is ten times as long",
-		"conflict-with-oneself-costs-no-term":                      "what is not acknowledged is taken for lost",
+		"conflict-with-oneself-costs-no-term":                      "an unacknowledged write is taken for lost",
 		"clock-that-is-wrong-for-a-moment-costs-a-term-at-most":    "a lost term ends the process",
 		"crash-after-any-step-costs-one-worker-id":                 "everybody wants worker 0",
 		"crashed-worker-id-is-claimed-after-its-window":            "the window is ten times as long",
@@ -167,12 +166,12 @@ func TestScenariosNoticeTheLapseTheyAreAbout(t *testing.T) {
 		"leap-second-costs-nothing":                                "a generator accepts no rollback",
 		"living-holder-is-not-robbed":                              "the pin is ignored",
 		"lossy-store-issues-after-the-loss":                        "the loss is taken for a third of the window",
-		"lost-answer-costs-no-term":                                "what is not acknowledged is taken for lost",
+		"lost-answer-costs-no-term":                                "an unacknowledged write is taken for lost",
 		"machine-suspended-for-ten-hours":                          "nothing is extended",
 		"machine-without-random-bits-loses-no-term":                "nothing is extended",
 		"nine-nodes-on-two-worker-ids":                             "everybody wants worker 0",
 		"other-layout-is-refused":                                  "every layout will do",
-		"outage-longer-than-the-window-costs-no-term":              "what is not acknowledged is taken for lost",
+		"outage-longer-than-the-window-costs-no-term":              "an unacknowledged write is taken for lost",
 		"outage-of-half-the-window-costs-no-call":                  "the window is half as long",
 		"pinned-clock-an-hour-behind-is-refused":                   "a claim accepts any rollback",
 		"pinned-worker-refuses-until-its-clock-is-back":            "the pin is ignored",

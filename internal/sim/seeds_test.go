@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestDrawnPlansBreakNoRule runs the true code in plans that nobody wrote. The program simulate does so at
-// length.
+// TestDrawnPlansBreakNoRule runs the true code in drawn plans. The program simulate runs many more.
 func TestDrawnPlansBreakNoRule(t *testing.T) {
 	t.Parallel()
 	const seeds = 1000
@@ -50,7 +49,7 @@ func TestEqualPlansGiveEqualRuns(t *testing.T) {
 			t.Errorf("seed %d: the second run differs from the first", seed)
 		}
 		if quiet := Run(Draw(seed), Config{}); !reflect.DeepEqual(a, quiet) {
-			t.Errorf("seed %d: telling of it changes the run", seed)
+			t.Errorf("seed %d: a trace changes the run", seed)
 		}
 	}
 }

@@ -20,10 +20,9 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// server is one store: the reference one, with its rules, and what is known of
-// all that was ever written to it. It also answers wrongly where a store may:
-// reads show what was there before, and a swap that took effect is said to have
-// met a conflict, because something on the way repeated it.
+// server is one store: the reference one, with its rules, and a history of everything that was written
+// to it. It also answers wrongly where a store may: a read shows an earlier write, and a swap that took
+// effect reports a conflict, because something on the way repeated it.
 type server struct {
 	w      *world
 	index  int
@@ -31,21 +30,21 @@ type server struct {
 	client store.Store
 	tokens *tokens
 	rng    *rand.Rand
-	away   time.Duration // nobody reaches it until then
+	away   time.Duration // unreachable until then
 
 	lossy    bool          // it is known that it loses writes, if it does
 	turned   time.Duration // since when, if it was not known at the start
 	ignorant int32         // the last issuer that did not know
 
 	keys      []string                   // all that were ever written, in order
-	past      map[string][]store.Entry   // what was written last at each and was not taken away
+	past      map[string][]store.Entry   // the last writes of each that were not taken away
 	registers map[string]stored.Register // as they are
-	record    stored.Namespace           // the namespace's, as it is; zero if there is none
+	record    stored.Namespace           // the namespace's, as it is; zero without one
 	terms     map[store.Version]int64    // the term that a register had at each version
-	bounds    map[string]snowfence.Tick  // the bound of each nonce: the greatest stored, or what it was released at
+	bounds    map[string]snowfence.Tick  // the bound of each nonce: the greatest stored, or the released one
 	reached   map[int64]snowfence.Tick   // the greatest until ever stored of each worker
 	forgotten map[int64]snowfence.Tick   // below which ids may be repeated, by a limit
-	excused   map[string]bool            // the nonces under which, or against which, they may be
+	excused   map[string]bool            // the nonces under which, or against which, ids may be repeated
 	snapshots map[int]memstore.Snapshot  // by the number of the fault that will restore it
 	issuers   map[string]*issuer         // the last issuer under each nonce
 }
@@ -78,8 +77,8 @@ func (s *server) answer(call lease.Call) lease.Reply {
 	return drive.Ask(context.Background(), desk{Store: s.client, s: s}, call)
 }
 
-// fails returns the answer to a request of which nothing came back but an error, and
-// of a list some entries before it. Nobody may take it for an answer.
+// fails returns the reply to a request that got an error instead of an answer, and in a list some
+// entries before the error. The reply must be an unknown outcome.
 func (s *server) fails(call lease.Call, err error, before []store.Entry) lease.Reply {
 	reply := drive.Ask(context.Background(), failing{err: err, entries: before}, call)
 	if reply.ID != call.ID || reply.Outcome != lease.Unknown || !errors.Is(reply.Err, err) || len(reply.Entries) != len(before) {
@@ -88,7 +87,7 @@ func (s *server) fails(call lease.Call, err error, before []store.Entry) lease.R
 	return reply
 }
 
-// failing is a store that fails. Of a list some entries come before.
+// failing is a store that fails. A list gives some entries before it fails.
 type failing struct {
 	store.Store
 	err     error
@@ -135,7 +134,7 @@ func (d desk) Get(ctx context.Context, key string) (store.Entry, error) {
 	return entry, nil
 }
 
-// List does so for many.
+// List does so for all keys with a prefix.
 func (d desk) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		var entries []store.Entry
@@ -188,7 +187,7 @@ func (s *server) write(key string, prev store.Version, value []byte) (store.Vers
 	return version, err
 }
 
-// stored notes what reached the store, and holds until to its rule.
+// stored notes an entry that reached the store, and checks the rule of its until.
 func (s *server) stored(e store.Entry) {
 	past := append(s.past[e.Key], e)
 	s.know(e.Key)
@@ -217,7 +216,7 @@ func (s *server) stored(e store.Entry) {
 	}
 }
 
-// noteRecord notes what the namespace's record is now.
+// noteRecord notes the namespace's present record.
 func (s *server) noteRecord(key string, value []byte) {
 	if key != stored.NamespaceKey(stored.DefaultNamespace) {
 		return
@@ -225,15 +224,16 @@ func (s *server) noteRecord(key string, value []byte) {
 	s.record, _ = stored.DecodeNamespace(value)
 }
 
-// know puts a key among those that were written.
+// know adds a key to the written keys.
 func (s *server) know(key string) {
 	if at, known := slices.BinarySearch(s.keys, key); !known {
 		s.keys = slices.Insert(s.keys, at, key)
 	}
 }
 
-// lowered checks a write that brings until down: it must be a release of that very term, to no less
-// than its floor and all that was stamped under it. Then nothing above may be stamped under it.
+// lowered checks a write that brings until down. It must be a release of the same term, to its floor or
+// above, and above every tick stamped under it. Then nothing above the new until may be stamped under
+// the term.
 func (s *server) lowered(key string, before, after stored.Register) {
 	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, key)
 	if after.Holder != "" || before.Holder == "" || after.Term != before.Term {
@@ -252,7 +252,7 @@ func (s *server) lowered(key string, before, after stored.Register) {
 	}
 }
 
-// version is the one that a key has now; zero if it has none.
+// version returns the present version of a key; zero for a missing key.
 func (s *server) version(key string) store.Version {
 	entry, err := s.client.Get(context.Background(), key)
 	if err != nil {
@@ -261,8 +261,8 @@ func (s *server) version(key string) store.Version {
 	return entry.Version
 }
 
-// seen is what a read shows of an entry: what stood there up to three writes
-// before, if the read is late, and the zero entry if there was nothing.
+// seen returns the entry that a read shows. A late read shows the entry of up to three writes before,
+// which is zero if there was nothing then.
 func (s *server) seen(now store.Entry) store.Entry {
 	if p := s.w.plan.Weather.Stale; s.w.quiet || p == 0 || !chance(s.rng, p) {
 		return now
@@ -284,7 +284,7 @@ func (s *server) seen(now store.Entry) store.Entry {
 	return past[i-back]
 }
 
-// found writes the namespace's record before anybody comes.
+// found writes the namespace's record, as if it were an hour old.
 func (s *server) found(datacenter int, layout snowfence.Layout) {
 	record := stored.Namespace{
 		Layout: layout.String(), Incarnation: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()), Created: s.w.begin.Add(s.w.agenda.Now() - time.Hour),
@@ -301,7 +301,7 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
 }
 
-// operate does what an operator does to a worker id, in one undisturbed step.
+// operate changes a worker id as an operator does, in one undisturbed step.
 func (s *server) operate(f Fault) {
 	key := stored.RegisterKey(stored.DefaultNamespace, s.w.plan.Layout, f.N)
 	register, ok := s.registers[key]

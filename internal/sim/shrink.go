@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Shrink returns a smaller plan that still fails: without the lines of its scenario, machines and time
-// that take no part in it. What failing reports decides, for up to tries plans, one after the other; it
-// must not be nil. A plan that does not fail is returned as it is.
+// Shrink returns a smaller plan that still fails: it leaves out lines of the scenario, machines and
+// time that the failure does not need. failing decides whether a plan fails, for up to tries plans, one
+// after the other; it must not be nil. A plan that does not fail is returned as it is.
 func Shrink(p Plan, tries int, failing func(Plan) bool) Plan {
 	s := shrinker{plan: p, left: tries, failing: failing}
 	if !s.try(p) {
@@ -60,8 +60,7 @@ func (s *shrinker) change(do func(p *Plan)) bool {
 	return p.String() != s.plan.String() && s.try(p)
 }
 
-// reseeded is change, with other seeds if it does not go with this one: what is left out shifts
-// everything that is left to chance.
+// reseeded is change, with other seeds if this seed does not do: an omission shifts everything random after it.
 func (s *shrinker) reseeded(do func(p *Plan)) {
 	done := s.change(do)
 	for seed := uint64(0); seed < 6 && !done; seed++ {
@@ -69,8 +68,9 @@ func (s *shrinker) reseeded(do func(p *Plan)) {
 	}
 }
 
-// lines leaves out lines of the scenario: many at once as long as that goes, then fewer. What a line
-// sets is then as in [Plain]. Faults come first: there are most of them, and each makes a run slower.
+// lines leaves out lines of the scenario: many at once as long as the plan still fails, then fewer. The
+// setting of a missing line is as in [Plain]. Faults come first: there are most of them, and each makes
+// a run slower.
 func (s *shrinker) lines() {
 	for size := max(1, len(s.plan.Faults)/2); ; size /= 2 {
 		for at := 0; at < len(s.plan.Faults); {
@@ -96,7 +96,7 @@ func (s *shrinker) lines() {
 	}
 }
 
-// nodes leaves out machines, and what befell them.
+// nodes leaves out machines, with their faults.
 func (s *shrinker) nodes() {
 	s.reseeded(func(p *Plan) {
 		p.Faults = slices.DeleteFunc(p.Faults, func(f Fault) bool { return f.Kind.manner().place == aNode && f.Node >= p.Nodes })

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// strictMutants are bugs of those who keep ids unique, and forget their order.
+// strictMutants are bugs that keep ids unique, and break their order.
 func strictMutants() []mutant {
 	return []mutant{
 		{name: "the worker id is taken when its ticks are over by the wall clock", bugs: func() bugs { return bugs{hear: readNoWindow} }, shape: fallsBehind},
@@ -17,7 +17,7 @@ func strictMutants() []mutant {
 }
 
 // fallsBehind is two machines with one worker id. By turns the clock of either steps back by a window, which its
-// generator bears. Soon after, the machine reaches the store no more, until the other one has taken over. Drawn
+// generator bears. Soon after, the machine is cut off from the store, until the other one has taken over. Drawn
 // plans come to that too rarely.
 func fallsBehind(p *Plan) {
 	seed := p.Seed
@@ -44,7 +44,7 @@ func TestMutantsOfStrictOrderAreCaught(t *testing.T) {
 	}
 }
 
-// readNoWindow finds registers whose holders have next to no window.
+// readNoWindow finds registers whose holders have a window of one nanosecond.
 func readNoWindow(h *holder, e lease.Event) lease.Event {
 	reply, ok := e.(lease.Reply)
 	if !ok || reply.Outcome != lease.Found || h.state.View().Phase != lease.Probing {

@@ -9,24 +9,24 @@ import (
 	"snowfence.example/snowfence/internal/lease"
 )
 
-// supply judges what a holder says of its outages by a look of its own at the generator after each step.
+// supply judges a holder's reports of outages. It looks at the generator itself after each step.
 type supply struct {
 	begun    bool          // there was a term
-	dry      bool          // no ids can be issued
+	dry      bool          // ids can't be issued
 	since    time.Duration // since when, on the monotonic clock
-	reported bool          // and it said so
-	fresh    bool          // in this step
+	reported bool          // and the holder reported it
+	fresh    bool          // reported in this step
 	outages  uint64
 	losses   uint64
 	windows  uint64  // outages that began with the end of a window
-	troubles []error // what was reported since the last term or claim ended
-	answer   error   // what the store answered last, if that was an error
+	troubles []error // the errors reported since the last term or claim ended
+	answer   error   // the store's last answer, if it was an error
 }
 
 // able reports whether a call for an id can succeed.
 func (h *holder) able() bool { return h.driver.Generator() != nil && h.refusal() == nil }
 
-// errOutside is the reason of a holder whose wall clock shows no time of its layout.
+// errOutside is the reason of a holder whose wall clock shows a time outside its layout.
 var errOutside = errors.New("the wall clock is outside the layout")
 
 // refusal returns why the generator issues nothing; nil if it does.
@@ -48,9 +48,9 @@ func (h *holder) refusal() error {
 	return nil
 }
 
-// explained reports whether the holder gives the reason that it has: why there is no
-// term, or what the generator refuses calls with and, if its window ended, why it was
-// not extended.
+// explained reports whether the holder gives its true reason. Without a term that is an error reported
+// since the last term or claim ended. With a term it is the generator's refusal and, if the window
+// ended, the error that kept it from an extension.
 func (s *supply) explained(h *holder, view lease.View) bool {
 	reason := view.Outage.Reason
 	if !view.Holding {
@@ -70,7 +70,7 @@ func (s *supply) explained(h *holder, view lease.View) bool {
 	return s.answer == nil || errors.Is(reason, s.answer)
 }
 
-// reports takes what a holder reports.
+// reports takes a report of the holder.
 func (s *supply) reports(h *holder, r lease.Report) {
 	w, now := h.site.world, h.site.Clock.Monotonic()
 	switch r.What {
@@ -98,7 +98,7 @@ func (s *supply) reports(h *holder, r lease.Report) {
 	}
 }
 
-// judge compares what the holder says after a step with what is so.
+// judge compares the holder's state after a step with the facts.
 func (s *supply) judge(h *holder) {
 	view, w, now, fresh := h.state.View(), h.site.world, h.site.Clock.Monotonic(), s.fresh
 	s.fresh = false
@@ -113,7 +113,7 @@ func (s *supply) judge(h *holder) {
 			s.windows++
 		}
 	}
-	if h.intake.steps > 1 { // nobody looked between two steps
+	if h.intake.steps > 1 { // the generator was not looked at between two steps
 		s.windows = view.WindowsEnded
 		if !able && o.Since == now {
 			s.since = now // ids may have gone on and stopped again
@@ -137,7 +137,7 @@ func (s *supply) judge(h *holder) {
 	case !able && o.Final != (view.Phase == lease.Failed):
 		fault = "is mistaken about whether ids will ever be issued"
 	case !able && o.Supply == lease.Failing && !h.waitsForIt():
-		fault = "lets calls wait for what does not come"
+		fault = "lets calls wait in vain"
 	case !able && o.Since != s.since:
 		fault = "dates the outage otherwise"
 	case !able && o.Supply == lease.Failing && now-s.since >= h.site.Plan.MaxWait:
@@ -157,9 +157,8 @@ func (s *supply) judge(h *holder) {
 // left is how long the generator takes to the end of its window.
 func (h *holder) left() time.Duration { return h.driver.Generator().Status().Left }
 
-// waitsForIt reports whether a call would wait for the outage to end: there will be
-// another term or window, or the clock of one that has a pool to choose from ends its
-// term.
+// waitsForIt reports whether a call would wait for the outage to end: there will be another term or
+// window, or the clock ends the term of a holder with a pool to choose from.
 func (h *holder) waitsForIt() bool {
 	if h.term == nil {
 		return h.state.View().Phase != lease.Failed

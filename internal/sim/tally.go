@@ -14,8 +14,8 @@ const (
 	IDs         Count = iota // ids that were issued
 	Ranges                   // runs of slots that they came in
 	Calls                    // calls for ids
-	Waits                    // those of them that had to wait
-	Refusals                 // those that ended in an error
+	Waits                    // calls that had to wait
+	Refusals                 // calls that ended in an error
 	Duplicates               // ids that had been issued before
 	Steps                    // steps of all processes
 	Requests                 // to stores
@@ -28,13 +28,13 @@ const (
 	Losses                   // terms that were lost
 	Releases                 // processes that ended in order
 	GivenUp                  // claims that failed
-	Exhausted                // those of them for which no worker id was free
-	ClockErrors              // those of them whose clock was refused
+	Exhausted                // claims that found all worker ids taken
+	ClockErrors              // claims whose clock was refused
 	Broken                   // processes that failed for good
-	Misfit                   // those of them for their layout
+	Misfit                   // processes that failed for good because of their layout
 	PastHorizon              // claims and calls that the horizon ended
 	Resumed                  // terms that went on from a journal
-	Alone                    // those of them while the store was away
+	Alone                    // terms that went on from a journal while the store was away
 	Pages                    // pages that were kept
 	Refused                  // pages that could not be used
 	Leases                   // worker ids that were lent
@@ -42,7 +42,7 @@ const (
 	Gone                     // leases that were over before their time
 	Returned                 // leases that were given back
 	Owed                     // nodes that were owed ids when the faults had ended
-	Owing                    // runs in which somebody was
+	Owing                    // runs in which a node was owed ids
 	counts
 )
 
@@ -63,10 +63,10 @@ func (c Count) String() string {
 	return countNames()[c]
 }
 
-// Tally is what happened in a run, or in many.
+// Tally has the counts of a run, or of many.
 type Tally struct {
 	Counts [counts]int64
-	Faults [kinds]int64 // those that struck, by kind
+	Faults [kinds]int64 // faults that struck, by kind
 	Hours  float64      // of virtual time
 }
 
@@ -90,7 +90,7 @@ func (t *Tally) AllFaults() int64 {
 	return sum
 }
 
-// Missing returns what never happened, of all counts and kinds but what should not happen.
+// Missing returns the counts and kinds that are zero, except duplicates, which should be.
 func (t *Tally) Missing() (names []string) {
 	for c := range counts {
 		if t.Counts[c] == 0 && c != Duplicates {
@@ -105,7 +105,7 @@ func (t *Tally) Missing() (names []string) {
 	return names
 }
 
-// count returns what was counted under a name, if it is one. The name "faults" is all faults together.
+// count returns the count of a name, and whether the name is known. The name "faults" is all faults together.
 func (t *Tally) count(name string) (int64, bool) {
 	if name == "faults" {
 		return t.AllFaults(), true

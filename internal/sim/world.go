@@ -16,17 +16,17 @@ import (
 
 // Config says how a plan is run.
 type Config struct {
-	Program Program   // what runs on the machines; nil means [Ours]
-	Trace   io.Writer // gets a line for everything that happens; nil means none
-	Collect bool      // go on to the end whatever is found, to count all; else a run ends once it has broken its rules often
+	Program Program   // the program of the machines; nil means [Ours]
+	Trace   io.Writer // gets a line for everything that happens; may be nil
+	Collect bool      // go on to the end despite findings, to count all; else a run ends with the twentieth finding
 
 	bugs bugs
 }
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Findings []Finding // the rules that were broken, in the order of their times
-	Tally    Tally     // what happened how often
+	Tally    Tally     // the counts
 	Digest   uint64    // a sum over all that happened, so that two runs can be compared
 }
 
@@ -124,7 +124,7 @@ func (w *world) run() {
 	}
 	w.until(p.Length)
 	if !p.Rough && len(w.found) == 0 {
-		w.calmDown()
+		w.awaitRecovery()
 	}
 	for _, n := range w.nodes {
 		if n.alive {
@@ -133,7 +133,7 @@ func (w *world) run() {
 	}
 }
 
-// until lets time pass, and ends early when there is more to report than anybody reads.
+// until lets time pass, and ends early once the report is full.
 func (w *world) until(end time.Duration) {
 	w.agenda.Until(end, func() bool { return len(w.found) >= maxFindings && !w.collect })
 }
@@ -177,7 +177,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	}
 	first, last := l.tick(low), l.tick(high-1)
 	if by.nonce == "" {
-		return // nothing is promised for it but what its ids show
+		return // the ids are all that is judged of it
 	}
 	if found := server.record.Layout; l.name != found && !server.excused[by.nonce] {
 		// A rollback may take the record away, and a misfit make it anew, while old nonces still issue.
@@ -198,7 +198,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	}
 }
 
-// disorderly reports whether something has happened that strict order does not bear: a monotonic clock
+// disorderly reports whether something has happened that breaks strict order: a monotonic clock
 // that stood still or was off by more than an eighth, a copy of a process, or a store that forgot more
 // than it says.
 func (w *world) disorderly() bool {
@@ -270,7 +270,7 @@ func (w *world) tell(format string, args ...any) {
 	}
 }
 
-// sum adds to the digest what just happened.
+// sum adds an event to the digest.
 func (w *world) sum(numbers ...uint64) {
 	var b [8]byte
 	for _, n := range append([]uint64{uint64(w.agenda.Now())}, numbers...) {
@@ -279,12 +279,12 @@ func (w *world) sum(numbers ...uint64) {
 	}
 }
 
-// rules is to be counted up with each change of what a run checks or of how it
-// goes. What is drawn needs no counting: Version sums it.
+// rules must be incremented with each change of the checks or the course of a run. A change of drawn
+// plans does not need that: Version has their sum.
 const rules = 7
 
-// Version tells one state of this package from another: what seeds mean, and what
-// is checked. What was found by one says nothing of another.
+// Version identifies a state of this package: the plans of the seeds, and the checks. Findings of one
+// version may differ from findings of another.
 func Version() string {
 	sum := fnv.New64a()
 	for seed := range uint64(200) {

@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// strike lets a fault of the plan befall whom it is meant for.
+// strike lets a fault of the plan befall its machines or stores.
 func (w *world) strike(number int, f Fault) {
 	if w.quiet {
 		return
@@ -69,7 +69,7 @@ func (n *node) suffer(f Fault) {
 			n.armed = &f
 		}
 	case Crash, Power:
-		if n.alive && (f.Kind == Power || !n.clock.frozen) { // no process dies on a machine that is suspended
+		if n.alive && (f.Kind == Power || !n.clock.frozen) { // a process can't die on a suspended machine
 			w.struck(f.Kind, n.index, "%s", n.host)
 			n.crash(f.Kind == Power, f.For)
 		}
@@ -88,7 +88,7 @@ func (n *node) suffer(f Fault) {
 	}
 }
 
-// misset does something to the machine's clocks.
+// misset changes one of the machine's clocks.
 func (n *node) misset(f Fault) {
 	switch f.Kind {
 	case Right:
@@ -129,7 +129,7 @@ func (n *node) crash(power bool, rest time.Duration) {
 	n.end(rest)
 }
 
-// pause stops the process, or the machine with it. Where none runs, none is started meanwhile.
+// pause stops the process, or the machine with it. A process that is due to start meanwhile starts afterwards.
 func (n *node) pause(f Fault) {
 	now := n.w.agenda.Now()
 	f.For = min(f.For, n.w.plan.Length-now) // the faults end with the plan
@@ -144,7 +144,7 @@ func (n *node) pause(f Fault) {
 	n.w.agenda.After(f.For, n.goOn)
 }
 
-// goOn ends a pause, when no other one is longer.
+// goOn ends a pause, unless a longer one goes on.
 func (n *node) goOn() {
 	if n.w.agenda.Now() >= n.paused {
 		n.clock.resume()
@@ -187,7 +187,7 @@ func (n *node) copy() {
 		n.server.excused[original.term.nonce] = true
 	}
 	twin := n.twin(original.clone)
-	// Whatever was under way is answered to one of them only.
+	// A request under way is answered to one of them only.
 	if awaited := twin.sent; awaited > twin.answered {
 		twin.soon(w.plan.timeout(), func() { twin.hear(awaited, lease.Reply{ID: awaited, Err: errNoAnswer}) })
 	}
@@ -204,7 +204,7 @@ func (n *node) twin(process func(Site) Allocator) *node {
 	w.nodes = append(w.nodes, twin)
 	s := twin.site()
 	if s.Journal = w.plan.Journals && !n.borrows; s.Journal {
-		twin.disk.take() // on its disk there is nothing yet
+		twin.disk.take() // its disk is still empty
 	}
 	twin.run(process(s), s)
 	w.agenda.After(twin.paused-w.agenda.Now(), twin.goOn)
@@ -236,14 +236,14 @@ func (n *node) afterStep() {
 	}
 }
 
-// Some faults wait for what a machine does, and strike in the midst of it.
+// Some faults wait for an act of a machine, and strike in the midst of it.
 
 // patient reports whether an armed fault waits for another process of the machine, if it has to.
 func (k Kind) patient() bool {
 	return k == TerminateResuming || k == PowerDiscarding || k == Refound
 }
 
-// arm is what becomes of an armed fault when a process starts, with a page or without.
+// arm handles an armed fault when a process starts, with a page or without.
 func (n *node) arm(page bool) {
 	f := n.armed
 	switch {
@@ -288,14 +288,13 @@ func (n *node) spring(request lease.Request) {
 	n.armed = nil
 }
 
-// darken takes the power away, from the machine and from what is between it and its
-// store. Its process may have ended. One that sleeps is left alone: it would be awake
-// for the night.
+// darken takes the power away, from the machine and from the network between it and its store. Its
+// process may have ended. A sleeping machine is left alone: a crash would end its sleep.
 func (n *node) darken(f Fault) {
 	if n.w.quiet || n.w.agenda.Now() < n.paused {
 		return
 	}
-	n.w.struck(f.Kind, n.index, "%s, and it reaches no store for %s", n.host, f.For)
+	n.w.struck(f.Kind, n.index, "%s, and it is cut off for %s", n.host, f.For)
 	n.cut = max(n.cut, n.w.agenda.Now()+f.For)
 	n.crash(true, upTo(n.rng, n.w.plan.beat()))
 }

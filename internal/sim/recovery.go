@@ -8,24 +8,24 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// debt is a group of nodes of which so many are to issue ids again when the
-// faults have ended: as many as there are, or as there are worker ids for.
+// debt is a group of nodes, and how many of them must issue ids again when the faults have ended: all
+// of them, or as many as there are worker ids for.
 type debt struct {
 	what  string
 	nodes []*node
 	want  int
 }
 
-// calmDown ends all faults and sets the clocks right. Then those who are owed
-// ids must issue them before long: one window is for what was written last to
-// end, and another for clocks that were ahead by as much.
+// awaitRecovery ends all faults and sets the clocks right. Then the nodes that are owed ids must issue
+// ids soon: one window is for the last written bounds to end, and another for clocks that were a window
+// ahead.
 //
-// Who is owed is reckoned from what the store has, once the last message of before has arrived.
-// A register whose worker id is taken for longer than a window from then on is no fault of who
-// finds it. It may also be written a little later: a process that does not know what became of
-// its bytes sends them again, and they may be of a clock that was wrong. So the registers are
-// looked at once more before anybody complains.
-func (w *world) calmDown() {
+// The store's registers show which nodes are owed ids, once the last earlier message has arrived. A
+// node is not to blame for a register whose worker id is taken for longer than a window from then on.
+// Such a register may also be written a little later: a process that does not know the outcome of its
+// write sends it again, and the write may come from a wrong clock. So the registers are read once more
+// before a node is blamed.
+func (w *world) awaitRecovery() {
 	p := w.plan
 	w.quiet = true
 	for _, s := range w.servers {
@@ -40,7 +40,7 @@ func (w *world) calmDown() {
 	w.until(max(w.agenda.Now(), w.latest))
 	begun := w.agenda.Now()
 	limit := 2*p.Window + p.Loss + w.slack()
-	if p.Borrowers > 0 { // one that hears in time neither an answer nor a refusal gives up when its bound is over for a window
+	if p.Borrowers > 0 { // a borrower that gets neither an answer nor a refusal in time gives up a window after its bound
 		limit += p.Window
 	}
 	debts := w.debts(begun)
@@ -67,7 +67,7 @@ func (w *world) calmDown() {
 	}
 }
 
-// slack is what may pass, besides windows and loss: a process is started again,
+// slack is the time that may pass besides windows and loss: a process is started again,
 // its claim looks at each worker id, backs off in between, and may be given up
 // and made anew.
 func (w *world) slack() time.Duration {
@@ -75,7 +75,7 @@ func (w *world) slack() time.Duration {
 	return p.Window/4 + 2*p.timeout() + 100*time.Millisecond
 }
 
-// unpaid returns the first of the debts that is not paid, as far as it still stands by now.
+// unpaid returns the first unpaid debt, at its lesser size in debts and now.
 func unpaid(debts, now []debt) (first debt, is bool) {
 	for i, d := range debts {
 		if d.want = min(d.want, now[i].want); d.living() < d.want {
@@ -94,7 +94,7 @@ func (d debt) living() (n int) {
 	return n
 }
 
-// debts reckons from the registers who is to issue within two windows from begun.
+// debts computes from the registers which nodes must issue within two windows from begun.
 func (w *world) debts(begun time.Duration) []debt {
 	p := w.plan
 	var debts []debt
@@ -104,7 +104,7 @@ func (w *world) debts(begun time.Duration) []debt {
 		low, high := int64(0), p.Layout.Workers()
 		switch {
 		case p.Pins > 0:
-			d.what, low, high = fmt.Sprintf("those pinned to worker %d", g), int64(g), int64(g)+1
+			d.what, low, high = fmt.Sprintf("the group pinned to worker %d", g), int64(g), int64(g)+1
 		case p.Datacenters > 0:
 			bits := p.Layout.Bits(snowfence.Worker)
 			d.what, low, high = fmt.Sprintf("datacenter %d", g), int64(g)<<bits, int64(g+1)<<bits
@@ -128,11 +128,11 @@ func (s *server) fits(n *node) bool {
 	return s.record.Layout == "" || s.record.Layout == n.site().Layout.String()
 }
 
-// owed returns how many of the nodes the namespace is for.
+// owed returns how many of the nodes may expect ids of the namespace.
 func (s *server) owed(nodes []*node) int {
 	founded := s.record.Layout != ""
 	if !founded && s.w.plan.Misfits > 0 {
-		return 0 // it is open who will make it
+		return 0 // either layout may found it
 	}
 	owed, daemons := 0, 0
 	for _, n := range nodes {
@@ -144,18 +144,18 @@ func (s *server) owed(nodes []*node) int {
 		}
 	}
 	if daemons == 0 {
-		return 0 // nobody lends
+		return 0 // a borrower needs a daemon
 	}
 	return owed
 }
 
 // claimable returns how many of the worker numbers in [low, high) can be claimed
-// within a window from begun, by a right clock, or are those of nodes that issue.
+// within a window from begun, by a right clock, or belong to nodes that issue.
 func (s *server) claimable(low, high int64, begun time.Duration) int64 {
 	p, layout := s.w.plan, s.w.plan.Layout
 	record := s.record
 	if record.Layout != "" && record.Layout != layout.String() {
-		layout = misfit(layout) // who made it, and whose horizon counts
+		layout = misfit(layout) // its founder's, whose horizon counts
 	}
 	if layout.TickAt(s.w.begin.Add(begun+3*p.Window+p.Loss+s.w.slack())) >= layout.HorizonTick() {
 		return 0
