@@ -153,7 +153,7 @@ type daemon struct {
 	started  time.Time
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
-	tokens *token.Ring // nil if clients need no token
+	tokens   *token.Ring    // nil if clients need no token
 	memory   *budget.Budget // of requests and answers
 	view     *view.View
 	pod      *kubernetesstore.Pod // whose label is kept, or nil

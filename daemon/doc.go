@@ -6,9 +6,9 @@
 // # Start
 //
 // The fronts listen at once, so that probes are answered: /livez says 200, and /readyz 503 until every
-// generator serves or stands by for another process. Each generator is opened by itself. One Generators
-// are opened separately. The daemon retries a generator that can't be opened, and serves the others
-// meanwhile: its store is away, every worker id is held, or the clock is off.
+// generator serves or stands by for another process. Each generator is opened by itself. The daemon
+// retries a generator that can't be opened, and serves the others meanwhile: its store is away, every
+// worker id is held, or the clock is off.
 //
 // The daemon ends with an error when the configuration is wrong, when an address or a folder can't be used,
 // or when every generator is refused for a lasting reason, such as another layout.

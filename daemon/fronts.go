@@ -149,7 +149,6 @@ func (s serving) url(c config.Config) string {
 }
 
 // adopt copies the addresses of the config's sockets to their fronts. So the same rules judge the address of a socket.
-// 
 func (d *daemon) adopt(settings *config.Config) error {
 	unused := maps.Clone(d.config.Listeners)
 	for _, p := range protocols() {
