@@ -114,8 +114,8 @@ func OnStore(name string) bool {
 	return len(k.databases) == 0 && !k.alone
 }
 
-// Counts reports whether a kind has a counter of its own making in a store. Kinds of other packages are
-// without one.
+// Counts reports whether a kind has a counter of its own making in a store. It is false for kinds of
+// other packages.
 func Counts(name string) bool { return find(name).counts() }
 
 func (k entry) counts() bool {

@@ -75,7 +75,7 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 	}
 }
 
-// TestYAMLThatIsNoneOfOursSaysWhatToWrite is about what the words of YAML's library do not explain.
+// TestYAMLThatIsNoneOfOursSaysWhatToWrite is about faults that the YAML library's messages do not explain.
 func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 	for content, want := range map[string]string{
 		"generators: {a: {kind: ticket, aliases: [*]}}": `quoted: "*"`,
