@@ -71,7 +71,7 @@ func tiny(data any, err error) (Answer, error) {
 	return jsonOf(http.StatusOK, tinyResponse{nil, 6, p.Detail}), err
 }
 
-// simple is a bare answer, empty where tiny has an error. Its client sees no reason, so the log has it.
+// simple is a bare answer, empty where tiny has an error. Its client can't see the reason, so the log has it.
 func simple(r *http.Request, client front.Client, body []byte, err error) (Answer, error) {
 	if err != nil {
 		a, err := tiny(nil, err)

@@ -68,7 +68,7 @@ type Handler struct {
 // answer answers a request. Its error is answered as a problem.
 type answer func(w http.ResponseWriter, r *call) error
 
-// table lists the routes. The routes that mint come first, since the first match is taken.
+// table lists the routes. The busiest route comes first, since the first match is taken.
 func (h *Handler) table() []route {
 	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	// Leaf and tinyid serve any method that their framework does not answer by itself.

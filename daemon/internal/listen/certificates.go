@@ -94,7 +94,7 @@ func (c *Certificates) latest() *tls.Config {
 	switch changed, err := c.load(); {
 	case err != nil && err.Error() != c.failed:
 		c.failed = err.Error()
-		c.log.Error("the files of TLS can't be read again: the files as read before stay in use", "error", err)
+		c.log.Error("the files of TLS can't be read again: the content that was read before stays in use", "error", err)
 	case changed:
 		c.failed = ""
 		c.log.Info("audit: the files of TLS were read again", "certificate", c.settings.TLS.Certificate)
