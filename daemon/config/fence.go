@@ -46,7 +46,7 @@ func (g Generator) pinnedWorker() (number int64, ok bool) {
 type filled struct{ given, complete fence.Config }
 
 // InEffect returns the generator of a complete configuration with the defaults of its window, claim-wait and
-// policy. Where the namespace's own layout decides, it uses the default layout.
+// policy. Where the namespace's own layout decides, they are the default layout's defaults.
 func (g Generator) InEffect() Generator {
 	if g.filled == nil {
 		return g

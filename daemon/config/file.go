@@ -77,7 +77,7 @@ func (w *yamlWalk) spend(node *yaml.Node) bool {
 	before := w.left
 	w.left -= len(node.Value) + 1
 	if before >= 0 && w.left < 0 {
-		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
+		w.fault(node, "", "", "has more than %d bytes with its aliases resolved", maxFile)
 	}
 	return w.left >= 0
 }

@@ -20,7 +20,7 @@ type Config struct {
 	// Namespace and Layout are used by every generator without its own. Zero means
 	// [snowfence.DefaultLayout].
 	Namespace string           `key:"namespace" flag:"namespace" default:"default" help:"space of unique ids that generators use unless they name their own"`
-	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"`
+	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, for generators without their own; if it is left out, an existing namespace keeps its own"`
 
 	Data           string `key:"data" flag:"data" holds:"path" help:"directory that the program may write to"` // needed unless Store is set
 	StoreMustExist bool   `key:"store-must-exist" flag:"store-must-exist" help:"refuse to make a store, a namespace or a counter that is gone; see docs/restoring.md"`
@@ -32,7 +32,7 @@ type Config struct {
 	GRPC   string `key:"grpc" flag:"grpc" empty:"off" holds:"address" default:"127.0.0.1:7602" help:"address of the gRPC front; \"\" turns it off"`
 	Thrift string `key:"thrift" flag:"thrift" empty:"off" holds:"address" default:"127.0.0.1:7609" help:"address of the Thrift front, for clients of Twitter's Snowflake; \"\" turns it off"`
 
-	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, whose protocol names none"` // "default" need not be there: clients then get an error
+	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, since their protocol can't name one"` // "default" need not be there: clients then get an error
 
 	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`                             // empty means that the HTTP front has them
 	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means off
@@ -40,8 +40,8 @@ type Config struct {
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`
-	TLS       TLS    `key:"tls"`                                                                                                           // zero means that the listeners do not speak it
-	TokenFile string `key:"token-file" holds:"path" help:"file of the tokens that clients must show one of; 'snowfence token' makes them"` // empty means that clients need no token
+	TLS       TLS    `key:"tls"`                                                                                      // zero means that the listeners do not speak it
+	TokenFile string `key:"token-file" holds:"path" help:"file of the accepted tokens; 'snowfence token' makes them"` // empty means that clients need no token
 
 	Log    Log    `key:"log"`
 	Limits Limits `key:"limits"`
@@ -84,7 +84,7 @@ type Limits struct {
 	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz and /activez at 503; 0 for not at all"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
-	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`
+	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program; half of it is for clients' connections, requests and answers"`
 	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
 	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
@@ -143,7 +143,7 @@ type Generator struct {
 
 // policyKeys is [snowfence.Policy] with the keys of its fields.
 type policyKeys struct {
-	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before no ids are issued; 1ns allows no step"`
+	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before ids stop; 1ns allows no step"`
 	MaxBurst      time.Duration           `key:"max-burst" none:"1ns" help:"how far ahead of the clock a burst may stamp; 1ns never"`
 	MaxWait       time.Duration           `key:"max-wait" none:"1ns" help:"how long a request may wait for the next tick or the clock"`
 	WallEveryCall bool                    `key:"wall-every-call" help:"read the wall clock at every call, as older generators do"`
