@@ -97,7 +97,7 @@ func (d *daemon) sayTrouble(s front.Status, said map[string]alarm) {
 	}
 }
 
-// sayEnd says how a generator ends: when that becomes so, and once a day while it is so.
+// sayEnd logs that a generator ends soon or has ended: at once, and then once a day.
 func (d *daemon) sayEnd(ctx context.Context, s front.Status, said map[string]alarm) {
 	if !s.EndsSoon {
 		delete(said, s.Name)

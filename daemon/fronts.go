@@ -75,7 +75,7 @@ type protocol struct {
 	scheme  string   // of its URLs; with TLS it gets an s
 	alpn    []string // TLS offers them
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
-	probes  bool     // answers probes alone: by plain HTTP, whoever asks
+	probes  bool     // answers probes alone: by plain HTTP, for any client
 	open    func(parts) server
 }
 

@@ -27,8 +27,9 @@ type Minting struct {
 	Left func(error)
 }
 
-// A call asks a minter for at most atOnce ids. It asks a holder of a worker id for at most mostAtOnce, and no more than
-// the worker can mint in a quarter of the time that the call may wait. The end may take as long as closing.
+// A call asks a minter for at most atOnce ids. It asks a holder of a worker id for at most mostAtOnce,
+// and at most as many as the worker can mint in a quarter of the time that the call may wait. The end
+// may take as long as closing.
 const (
 	atOnce     = 1000
 	mostAtOnce = 1 << 16

@@ -151,7 +151,7 @@ func (d *daemon) try(ctx context.Context, name string) error {
 			return err
 		}
 		if traits.Loss > 0 {
-			d.log.Info("opening the generator, which may wait until the store can't lose what it reserves", "generator", name, "for", traits.Loss)
+			d.log.Info("opening the generator, which may wait until the store can't lose its reservations", "generator", name, "for", traits.Loss)
 		}
 	}
 	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: s, Namespace: g.Namespace})

@@ -80,7 +80,7 @@ func counted(p *place, c interface {
 	}
 }
 
-// countedCaps says how a counter stands, which may be one of a date.
+// countedCaps returns the abilities of a counter, which may be one of a date.
 func countedCaps(status func() counter.Status, date string) kind.Caps {
 	return kind.Caps{Counter: func() kind.Counter { return counterOf(status()) }, Ready: func() error { return left(status(), date) }}
 }

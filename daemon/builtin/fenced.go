@@ -83,7 +83,7 @@ func leaseOf(s fence.Status) kind.Lease {
 	}
 }
 
-// margin is how long before its end a lease stops to count as ready.
+// margin is how long before its end a lease stops counting as ready.
 func margin(window time.Duration) time.Duration { return min(window/6, 10*time.Second) }
 
 // usable returns nil while the lease and the clock allow ids to be minted.

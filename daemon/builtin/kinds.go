@@ -50,7 +50,7 @@ type entry struct {
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
 	durable   bool   // it needs a store that loses nothing
-	// tables are the statements that create what it needs in a database.
+	// tables returns the statements that create its tables in a database.
 	tables func(mysql bool) []string
 	// configure returns the kind's settings, a check of all settings together or nil, and a function
 	// that opens the generator. The settings write their values to the place and to variables that the

@@ -90,7 +90,7 @@ func admitted(r *http.Request, client front.Client) (url.Values, error) {
 	return query, client.Authorize(query.Get("token"))
 }
 
-// batch mints as many numbers as are asked for, or as many as may be, and separates them by commas.
+// batch mints the requested number of ids, or the most that it may, and separates them by commas.
 func batch(r *http.Request, client front.Client) (string, error) {
 	query, err := admitted(r, client)
 	if err != nil {

@@ -21,7 +21,7 @@ type Service interface {
 	Statuses() []Status
 }
 
-// Client is one client: a connection, or one request where a protocol is without sessions. Its token
+// Client is one client: a connection, or one request where a protocol lacks sessions. Its token
 // gives its rights, and its token and its address have a rate. Its errors are [*Problem]s. It is not
 // safe for concurrent use.
 type Client interface {

@@ -64,7 +64,7 @@ const (
 )
 
 // description has a type's name, its meaning and its title, one line for people. The detail, for
-// minters' errors, leaves out facts for operators alone.
+// minters' errors, leaves out facts that only an operator should read.
 type description struct {
 	name    string
 	meaning Meaning
@@ -123,7 +123,7 @@ func (t Type) Meaning() Meaning { return t.describe().meaning }
 // Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
 
-// RetrySoon is the time until a retry where the better time is unknown. A lost lease
+// RetrySoon is the pause before a retry where a better one is unknown. A lost lease
 // is claimed again within a second if the store answers.
 const RetrySoon = time.Second
 

@@ -20,7 +20,7 @@ type health struct {
 	client  func(context.Context) (front.Client, error)
 }
 
-// poll looks each second until the front drains, so that a client which watches is told of changes.
+// poll looks each second until the front drains, so that watching clients see changes.
 func (h *health) poll(clock snowfence.Clock, draining <-chan struct{}) {
 	for {
 		expired, stop := clock.After(time.Second)

@@ -72,7 +72,7 @@ func New(cfg Config) *Server {
 		grpc.ReadBufferSize(readBuffer), // of each connection
 		grpc.ForceServerCodecV2(newAnswers()),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
-		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
+		// The server pings a connection that is silent for a minute. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.InTapHandle(s.open),

@@ -194,7 +194,7 @@ func (h *Handler) health(well func([]front.Status) bool) answer {
 			return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
 		}
 		all := statuses
-		statuses, _ = r.client.Statuses() // empty where clients need a token and this one has not shown it
+		statuses, _ = r.client.Statuses() // empty if the client has not shown a token that it needs
 		if h.admit(r.Request, nil) != nil || !h.has(everybody) {
 			statuses = nil // a front for probes may be open to strangers
 		}

@@ -44,9 +44,9 @@ type audience uint8
 
 const (
 	clients   audience = iota
-	operators          // what only they should see
-	everybody          // no token is asked for: people who look for the way in
-	monitors           // no token is asked for, and every front has these
+	operators          // for operators alone
+	everybody          // open without a token: people who look for the way in
+	monitors           // open without a token, and every front has these
 	others             // clients of another system, who show their token in its way
 	readers            // of the page, which looks at their tokens itself
 )

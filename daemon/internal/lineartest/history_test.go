@@ -111,7 +111,7 @@ func TestHistoriesAreJudged(t *testing.T) {
 	}
 }
 
-// TestUndecidedHistoryIsNotSound gives the checker a limit of zero: swaps that may all
+// TestUndecidedHistoryIsNotSound gives the checker a nanosecond: swaps that may all
 // have taken effect, in any order.
 func TestUndecidedHistoryIsNotSound(t *testing.T) {
 	h := history{}

@@ -104,7 +104,7 @@ func (c *conn) holdText() int {
 	return most
 }
 
-// errTexts is returned for ids that are asked for as numbers, and are texts.
+// errTexts is returned when a client asks for numbers, and the ids are texts.
 var errTexts = errors.New("the ids of this generator are no numbers")
 
 // mintNumbers is mint for numbers alone. It does not use up texts.

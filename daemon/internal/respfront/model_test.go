@@ -216,7 +216,7 @@ func (m *model) reply(l line) string {
 	return m.own(l)
 }
 
-// isAck reports whether a command is without a reply. Redis sends fewer replies than EXEC has announced if a
+// isAck reports whether a command gets no reply. Redis sends fewer replies than EXEC has announced if a
 // transaction has it.
 func isAck(l line) bool { return strings.HasPrefix(strings.ToUpper(l.command), "REPLCONF") }
 
