@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// wayOn is the page that says what to do about an end.
+	// wayOn is the page about the ends of generators.
 	wayOn = "docs/running-out.md"
 
-	// lookEvery is how often generators are looked at, and sayEvery how often the same is said.
+	// lookEvery is how often watch looks at the generators, and sayEvery how often it repeats a message.
 	lookEvery = 10 * time.Second
 	sayEvery  = 24 * time.Hour
 
-	// troubleEvery is how often the same trouble of a counter is said.
+	// troubleEvery is how often watch repeats the trouble of a counter.
 	troubleEvery = time.Minute
 )
 
-// alarm is what was said of a generator's end, and when it is said again.
+// alarm is the last message about a generator, and when watch repeats it.
 type alarm struct {
 	message string
 	due     time.Duration // on the monotonic clock
 }
 
-// Stand is how a daemon stands. See [Config].Stands.
+// Stand is the state of a daemon. See [Config].Stands.
 type Stand struct {
 	Ready  bool   // as /readyz says: each generator gives ids, or stands by and nothing is wrong
 	Active bool   // as /activez says: each generator gives ids here
-	Text   string // how many generators give ids, and why the others give none
+	Text   string // how many generators give ids, and the reasons of the others
 }
 
 // watch says in the log which generators end soon or have ended, and how the daemon stands to the config's Stands, until the
@@ -81,7 +81,8 @@ func standOf(statuses []front.Status) Stand {
 	return Stand{front.Ready(statuses), front.Active(statuses), whole}
 }
 
-// sayTrouble says that a counter's store gives no numbers, and that it does again. A holder logs its own trouble.
+// sayTrouble logs that a counter's store fails to give numbers, and that it gives them again. A holder
+// logs its own trouble.
 func (d *daemon) sayTrouble(s front.Status, said map[string]alarm) {
 	last, before := said[s.Name]
 	t, now := s.Trouble, d.clock.Monotonic()
@@ -96,7 +97,7 @@ func (d *daemon) sayTrouble(s front.Status, said map[string]alarm) {
 	}
 }
 
-// sayEnd says how a generator ends: when that becomes so, and once a day while it is so.
+// sayEnd logs that a generator ends soon or has ended: at once, and then once a day.
 func (d *daemon) sayEnd(ctx context.Context, s front.Status, said map[string]alarm) {
 	if !s.EndsSoon {
 		delete(said, s.Name)

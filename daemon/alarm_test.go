@@ -90,7 +90,7 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 		at(3*day - time.Minute)
 		want("before three days are over", 3, 2, 2, 2, 4)
 		if count("generator=near", `layout=ms41-worker10-seq12@`, `left="299 days"`, "ends=2000-10-27") == 0 || count("generator=tickets", "counter=tickets", "limit=10", `left="1 number"`) == 0 {
-			t.Errorf("a line lacks what ends, when, or what is left:\n%s", log)
+			t.Errorf("a line lacks the generator, the time of its end, or the rest:\n%s", log)
 		}
 		if n := count("time bits run out"); n != 1 || count("time bits run out", "generator=short") != 1 {
 			t.Errorf("the fences say %d times that a layout ends, want once, at its horizon:\n%s", n, log)

@@ -30,16 +30,16 @@ import (
 	"snowfence.example/snowfence/store/kubernetesstore"
 )
 
-// Settings are what a configuration file can say; see [DefaultSettings] and [Load].
+// Settings are the content of a configuration file; see [DefaultSettings] and [Load].
 type Settings = config.Config
 
-// Generator is what the settings say of one source of ids.
+// Generator is one source of ids in the settings.
 type Generator = config.Generator
 
-// Sources are what [Load] reads settings from.
+// Sources are the file, the environment and the flags that [Load] reads.
 type Sources = config.Sources
 
-// DefaultSettings returns those without a configuration; a Data directory or a Store is missing.
+// DefaultSettings returns the settings of an empty configuration; a Data directory or a Store is missing.
 func DefaultSettings() Settings { return config.Default() }
 
 // Load reads settings from a file, the environment and flags. Sources.Kinds names the kinds that
@@ -49,12 +49,12 @@ func Load(sources Sources) (Settings, error) {
 	return config.Load(sources)
 }
 
-// Config says what a daemon serves and what it goes by.
+// Config holds the settings, the clock, the log and the callbacks of a daemon.
 type Config struct {
-	// Settings are what the daemon serves.
+	// Settings name the fronts, the stores and the generators.
 	Settings Settings
 
-	// Clock is where the time comes from. Nil means [snowfence.SystemClock].
+	// Clock gives the time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
 	// Logger gets the log. Nil means that nothing is logged.
@@ -71,19 +71,20 @@ type Config struct {
 	// grpc, admin, health or thrift. The rules for an address hold for that of the socket.
 	Listeners map[string]net.Listener
 
-	// Listening is called with the name and the URL of each front that accepts connections, before
-	// worker ids are claimed. Nil means no call.
+	// Listening, if it is set, is called with the name and the URL of each front that accepts
+	// connections, before worker ids are claimed.
 	Listening func(front, url string)
 
-	// Page is called with the URL of the page, after Listening. Nil means no call.
+	// Page, if it is set, is called with the URL of the page, after Listening.
 	Page func(url string)
 
-	// Serving is called once, when every generator can mint. Nil means no call.
+	// Serving, if it is set, is called once, when every generator can mint.
 	Serving func()
 
-	// Stands is called with how the daemon stands: when a generator begins or ends to give ids or to stand by, when the
-	// daemon begins to end, and each StandsEvery, until it drains. One goroutine calls it, after it has looked at every
-	// generator, so a daemon that hangs calls it no more. It must return soon. Nil means no call.
+	// Stands, if it is set, is called with the state of the daemon: when a generator begins or ends to
+	// give ids or to stand by, when the daemon begins to end, and each StandsEvery, until it drains.
+	// One goroutine calls it, after it has looked at every generator, so a daemon that hangs stops
+	// calling it. It must return soon.
 	Stands func(Stand)
 
 	// StandsEvery is how often Stands is called though nothing has changed. Zero means 10 s.
@@ -101,16 +102,16 @@ func (e *OpenError) Error() string { return fmt.Sprintf("open %s: %v", e.What, e
 // Unwrap returns the reason.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Run serves until the context ends, and for the settings' linger after that. Then it returns nil once what was under
-// way has ended and the worker ids are given back. The kinds are served beside
-// the daemon's own, to the generators whose settings name them.
+// Run serves until the context ends, and for the settings' linger after that. It finishes the requests
+// under way, gives the worker ids back and returns nil. The kinds are served beside the daemon's own,
+// to the generators whose settings name them.
 //
-// A generator that can't be opened is tried again, and stops no other. So a store that is away delays
-// the ids, and the fronts say so meanwhile.
+// Run retries a generator that can't be opened, and serves the others. So a store that is away
+// delays the ids, and the fronts say so meanwhile.
 //
 // An error is returned when the settings can't be used or the address can't be listened on; an
-// [*OpenError] when the folder of a store can't be used, or when every generator is refused for a reason
-// that does not pass, which for fenced ids wraps what fence.Open returns; and an error when something is
+// [*OpenError] when the folder of a store can't be used, or when every generator is refused for a
+// lasting reason, which for fenced ids wraps the error of fence.Open; and an error when something is
 // left behind at the end.
 func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	d, err := newDaemon(ctx, cfg, given)
@@ -142,7 +143,7 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	return errors.Join(err, d.end(context.WithoutCancel(ctx)))
 }
 
-// daemon is what [Run] has opened.
+// daemon is an opened daemon, which [Run] drives.
 type daemon struct {
 	config   Config
 	settings config.Config          // complete
@@ -152,10 +153,10 @@ type daemon struct {
 	started  time.Time
 	stores   map[string]store.Store // by their name in the settings; "" is the settings' Store
 	service  *service.Service
-	tokens   *token.Ring    // nil if none is asked for
+	tokens   *token.Ring    // nil if clients need no token
 	memory   *budget.Budget // of requests and answers
 	view     *view.View
-	pod      *kubernetesstore.Pod // whose label is kept; nil if none is
+	pod      *kubernetesstore.Pod // whose label is kept, or nil
 
 	certificates *listen.Certificates // nil without TLS
 
@@ -165,9 +166,9 @@ type daemon struct {
 	viewing sync.WaitGroup // the goroutines of the view and of watch
 	changed chan struct{}  // a generator may stand otherwise than watch has seen; room for one
 
-	mu      sync.Mutex             // guards what follows
+	mu      sync.Mutex             // guards minters and refused
 	minters map[string]kind.Minter // by generator
-	refused map[string]error       // why those can't be opened whose reason does not pass
+	refused map[string]error       // lasting reasons, by generator
 }
 
 // newDaemon opens all but the generators.
@@ -244,16 +245,16 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	return d, nil
 }
 
-// Check returns the errors that [Run] would return for the settings: those of the stores' URLs, of
-// the files of tokens and TLS, and of each generator. The settings are complete. It opens no store
-// and no port.
+// Check returns the errors that [Run] would return for the settings: errors of the stores' URLs, of the
+// files of tokens and TLS, and of each generator. The settings are complete. It opens neither stores
+// nor ports.
 func Check(settings Settings, given ...kind.Kind) error {
 	d := &daemon{settings: settings, clock: snowfence.SystemClock(), openers: map[string]kind.Opener{}}
 	_, err := openPod(settings)
 	return config.Join(settings.CheckStores(openstore.CheckFiles), listen.Check(settings), d.configure(settings, given), err)
 }
 
-// Warnings returns what is odd about the files of tokens and TLS but stops nothing.
+// Warnings returns warnings about the files of tokens and TLS.
 func Warnings(settings Settings, now time.Time) []string { return listen.Warnings(settings, now) }
 
 // configure completes the settings and has each kind read its own.
@@ -303,14 +304,15 @@ func (d *daemon) wake() {
 	}
 }
 
-// releaseTime is how long worker ids may take to be given back. One that could
-// not be is free again when its window is over.
+// releaseTime is how long it may take to give worker ids back. A worker id that could not be given back
+// is free again when its window is over.
 const releaseTime = 5 * time.Second
 
 // waitSaid is how long the end may wait for generators before the log says so.
 const waitSaid = time.Second
 
-// linger goes on serving for a while, and the fronts say that it is not ready. Load balancers then turn away before a connection is refused.
+// linger goes on serving for a while, and the fronts answer that it is not ready. So load balancers
+// turn away before the daemon refuses a connection.
 func (d *daemon) linger(ctx context.Context) {
 	if pause := d.settings.Limits.Linger; pause > 0 {
 		d.log.Info("ending: goes on serving for a while, and is not ready any more", "for", pause)
@@ -318,7 +320,7 @@ func (d *daemon) linger(ctx context.Context) {
 	}
 }
 
-// end finishes what is under way, gives the worker ids back and closes the store, in
+// end finishes the requests under way, gives the worker ids back and closes the store, in
 // this order: each needs the next one.
 func (d *daemon) end(ctx context.Context) error {
 	d.log.Info("ending", "drain", d.settings.Limits.Drain)
@@ -336,7 +338,8 @@ func (d *daemon) end(ctx context.Context) error {
 	return err
 }
 
-// closeMinters gives back what the generators hold. After waitSaid it says which of them it waits for.
+// closeMinters gives back the generators' worker ids and unused numbers. After waitSaid it logs the
+// generators that it waits for.
 func (d *daemon) closeMinters(ctx context.Context) (faults []error) {
 	type result struct {
 		name string
@@ -354,15 +357,16 @@ func (d *daemon) closeMinters(ctx context.Context) (faults []error) {
 			open = slices.DeleteFunc(open, func(name string) bool { return name == r.name })
 			faults = append(faults, r.err)
 		case <-slow:
-			slow = nil // it is said once
+			slow = nil // it is logged once
 			d.log.Info("waits for the store, so that worker ids and unused numbers are given back", "generators", open, "for", releaseTime)
 		}
 	}
 	return faults
 }
 
-// close gives back what a generator holds. It returns no error when the store is away. Then no
-// process can claim the worker id until its window ends, and a counter skips the numbers that were not given back.
+// close gives back a generator's worker id or unused numbers. It returns nil when the store is away.
+// Then the worker id stays claimed until its window ends, and a counter skips the numbers that it could
+// not give back.
 func (d *daemon) close(ctx context.Context, name string, minter kind.Minter) error {
 	c, ok := minter.(kind.Closer)
 	if !ok {

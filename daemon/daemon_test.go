@@ -24,7 +24,7 @@ import (
 	"snowfence.example/snowfence/fence"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = 3 * time.Minute
 
 // running is a daemon that a test has started.
@@ -58,7 +58,7 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// settings are those of a daemon on a free port with its store in a folder.
+// settings returns the settings of a daemon on a free port with its store in a folder.
 func settings(folder string, generators map[string]Generator) Settings {
 	s := DefaultSettings()
 	s.Data, s.Generators = folder, generators
@@ -142,7 +142,7 @@ func (d *running) ready() *running {
 	return d
 }
 
-// end waits until the daemon has ended, and returns what Run returned.
+// end waits until the daemon has ended, and returns Run's error.
 func (d *running) end() error {
 	d.t.Helper()
 	select {
@@ -319,8 +319,8 @@ func TestStandbyIsReadyWhileTheOtherGivesIDsAndActiveAfterwards(t *testing.T) {
 	}
 }
 
-// TestFrontsUseTheSocketsThatAreGiven has two fronts on sockets that listen already: their addresses are judged as those of
-// the settings, and a client may have connected before.
+// TestFrontsUseTheSocketsThatAreGiven has two fronts on sockets that listen already: their addresses
+// are judged like addresses of the settings, and a client may have connected before.
 func TestFrontsUseTheSocketsThatAreGiven(t *testing.T) {
 	listeners := map[string]net.Listener{}
 	for name, address := range map[string]string{"http": "127.0.0.1:0", "resp": "127.0.0.1:0", "grpc": "0.0.0.0:0"} {

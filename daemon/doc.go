@@ -6,11 +6,12 @@
 // # Start
 //
 // The fronts listen at once, so that probes are answered: /livez says 200, and /readyz 503 until every
-// generator serves or stands by for another process. Each generator is opened by itself. One that can't be opened is tried again, and stops
-// no other: its store is away, every worker id is held, or the clock is off.
+// generator serves or stands by for another process. Each generator is opened by itself. The daemon
+// retries a generator that can't be opened, and serves the others meanwhile: its store is away, every
+// worker id is held, or the clock is off.
 //
 // The daemon ends with an error when the configuration is wrong, when an address or a folder can't be used,
-// or when every generator is refused for a reason that does not pass, such as another layout.
+// or when every generator is refused for a lasting reason, such as another layout.
 //
 // Files of tokens and certificates are read again when they change, or when [Config].Reload asks for it.
 //

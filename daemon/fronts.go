@@ -30,12 +30,12 @@ type server interface {
 	// Serve answers the connections of a listener until Drain, and then returns nil.
 	Serve(l net.Listener) error
 
-	// Drain accepts no more connections, closes the idle ones, and waits for the requests under
+	// Drain stops accepting connections, closes the idle ones, and waits for the requests under
 	// way. When the context ends it cuts them off, and returns the context's error.
 	Drain(ctx context.Context) error
 }
 
-// parts are what a front is made of.
+// parts are the parts of a front.
 type parts struct {
 	service  *service.Service
 	meter    *metrics.Front
@@ -49,8 +49,9 @@ type parts struct {
 	room     *listen.Room   // for the connections of clients
 }
 
-// newParts divides the memory of the program: a quarter is for what connections keep that are silent, a quarter for
-// requests and answers, and half for all else. It takes as many connections as there are file descriptors for.
+// newParts divides the memory of the program: a quarter is for silent connections, a quarter for
+// requests and answers, and half for the rest. It takes as many connections as there are file
+// descriptors for.
 func (d *daemon) newParts(all http.Handler, operators *page.Page) parts {
 	limits := d.settings.Limits
 	if most := listen.Connections(limits.Connections); most < limits.Connections {
@@ -72,9 +73,9 @@ type protocol struct {
 	name    string // in messages and metrics, and the key of its address
 	address func(*config.Config) *string
 	scheme  string   // of its URLs; with TLS it gets an s
-	alpn    []string // what TLS offers
+	alpn    []string // TLS offers them
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
-	probes  bool     // answers probes alone: by plain HTTP, whoever asks
+	probes  bool     // answers probes alone: by plain HTTP, for any client
 	open    func(parts) server
 }
 
@@ -94,7 +95,7 @@ func newHTTP(p parts) server {
 	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.service.Limits(), p.log)
 }
 
-// newAdmin serves what is for operators, and mints nothing.
+// newAdmin serves the operators' paths, and does not mint.
 func newAdmin(p parts) server {
 	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.service.Limits(), p.log)
 }
@@ -147,8 +148,7 @@ func (s serving) url(c config.Config) string {
 	return scheme + "://" + s.listener.Addr().String()
 }
 
-// adopt sets the fronts' addresses to those of the sockets that the config gives. So the address of a socket is judged by
-// the same rules.
+// adopt copies the addresses of the config's sockets to their fronts. So the same rules judge the address of a socket.
 func (d *daemon) adopt(settings *config.Config) error {
 	unused := maps.Clone(d.config.Listeners)
 	for _, p := range protocols() {
@@ -178,7 +178,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
 			Listener: d.config.Listeners[protocol.name], Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
 		}
-		if protocol.name != "thrift" { // whose messages have no more room than its connections keep
+		if protocol.name != "thrift" { // Thrift's messages fit into the memory that its connections keep
 			at.Memory = p.memory
 		}
 		if protocol.probes {
@@ -214,7 +214,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 	return nil
 }
 
-// serve accepts connections, and calls failed once a front no longer can.
+// serve accepts connections, and calls failed once a front fails.
 func (d *daemon) serve(failed func(error)) {
 	for _, s := range d.fronts {
 		go func() {
@@ -225,8 +225,8 @@ func (d *daemon) serve(failed func(error)) {
 	}
 }
 
-// drain ends all fronts at the same time. They accept no more connections, and finish the requests under way. At
-// the limit of the settings it cuts requests off, and logs a warning: that is no error.
+// drain ends all fronts at the same time. They stop accepting connections, and finish the requests
+// under way. At the limit of the settings it cuts requests off, logs a warning and returns nil.
 func (d *daemon) drain(ctx context.Context) error {
 	limit := d.settings.Limits.Drain
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -249,7 +249,7 @@ func (d *daemon) drain(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// closeFronts closes what was opened for fronts that never served.
+// closeFronts closes the listeners of fronts that have not served.
 func (d *daemon) closeFronts() error {
 	var faults []error
 	for _, s := range d.fronts {
@@ -258,7 +258,7 @@ func (d *daemon) closeFronts() error {
 	return errors.Join(faults...)
 }
 
-// reloadEvery is how often the files of tokens are looked at.
+// reloadEvery is how often reload looks at the files of tokens.
 const reloadEvery = time.Second
 
 // reload reads the tokens again when their file changes, and all files when the config asks for it, until
@@ -292,7 +292,7 @@ func (d *daemon) reload(ctx context.Context) {
 	}
 }
 
-// warnOfTokens says what is odd about the tokens.
+// warnOfTokens logs warnings about the tokens.
 func (d *daemon) warnOfTokens() {
 	for _, w := range d.tokens.Warnings(d.settings.Names()) {
 		d.log.Warn(w)

@@ -209,7 +209,7 @@ func TestRequestsUnderWayAreFinishedAndNewOnesRefused(t *testing.T) {
 	}()
 	<-g.entered
 	d.stop()
-	// Once the listener is closed, no connection is accepted any more.
+	// Once the listener is closed, it refuses connections.
 	for {
 		if _, _, err := d.try("/livez"); err != nil {
 			break

@@ -15,30 +15,31 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Minting says by what [Mint] mints. Its Config has the settings, the clock and the process.
+// Minting configures [Mint]. Its Config has the settings, the clock and the process.
 type Minting struct {
 	builtin.Config
 
-	// Opening is called before a store is opened, which may take long. It returns a function to be called
-	// afterwards. Nil means no call.
+	// Opening, if it is set, is called before a store is opened, which may take long. It returns a
+	// function to be called afterwards.
 	Opening func() (done func())
 
-	// Left is called with an error of giving back or closing. The ids are good then. Nil means no call.
+	// Left, if it is set, is called with an error of giving back or closing. The ids are good then.
 	Left func(error)
 }
 
-// A call asks a minter for at most atOnce ids. It asks a holder of a worker id for at most mostAtOnce, and no more than
-// the worker can mint in a quarter of the time that the call may wait. The end may take as long as closing.
+// A call asks a minter for at most atOnce ids. It asks a holder of a worker id for at most mostAtOnce,
+// and at most as many as the worker can mint in a quarter of the time that the call may wait. The end
+// may take as long as closing.
 const (
 	atOnce     = 1000
 	mostAtOnce = 1 << 16
 	closing    = 2 * time.Second
 )
 
-// Mint opens a generator without a daemon, mints n ids and gives back what is left: the worker id, or the rest
-// of a segment. A generator of kind opaque shows new ids of the generator behind it. Either all ids are
-// returned or none. It returns a *config.Error for settings that can't be used, and the errors of the store
-// and the generator.
+// Mint opens a generator without a daemon, mints n ids and gives the rest back: the worker id, or the
+// rest of a segment. A generator of kind opaque shows new ids of the generator behind it. It returns
+// all n ids or an error. It returns a *config.Error for settings that can't be used, and the errors of
+// the store and the generator.
 func Mint(ctx context.Context, m Minting, generator string, n int) (*kind.Batch, error) {
 	if m.Settings.Generators[generator].Kind == builtin.KindOpaque {
 		return m.opaque(ctx, generator, n)
@@ -92,8 +93,8 @@ func (m Minting) opaque(ctx context.Context, generator string, n int) (*kind.Bat
 	return &shown, nil
 }
 
-// open opens a generator and its store, and returns what closes both. A journal is for restarts, so there is none: the
-// worker id is given back.
+// open opens a generator and its store, and returns a function that closes both. A journal is for
+// restarts, so it is off: the worker id is given back.
 func (m Minting) open(ctx context.Context, generator string) (kind.Minter, func(), error) {
 	g := m.Settings.Generators[generator]
 	g.Journal = config.JournalOff

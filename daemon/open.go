@@ -22,12 +22,12 @@ import (
 )
 
 // A generator that can't be opened is tried again after firstPause, which doubles up to mostPause. A
-// refusal does not pass by itself, so it is tried after refusedPause at once.
+// refusal lasts until an operator acts, so a refused generator pauses for refusedPause at once.
 const firstPause, mostPause, refusedPause = time.Second, 5 * time.Second, 30 * time.Second
 
 // openStores makes the stores that generators use. One on a server is opened when a generator first needs
-// it, so the daemon starts though that server is away. A folder is opened now: what is wrong with
-// it does not pass, unless a journal can do without it for a while.
+// it, so the daemon starts though that server is away. A folder is opened now, because its faults last,
+// unless a journal can do without the folder for a while.
 func (d *daemon) openStores(ctx context.Context, watch *metrics.Stopwatch) error {
 	lazy := map[string]bool{} // by name
 	for _, g := range d.settings.Generators {
@@ -58,7 +58,7 @@ func storeName(g config.Generator) string {
 	return g.Stores[0]
 }
 
-// namespaces are those of the fenced generators, in the order of their names.
+// namespaces returns the namespaces of the fenced generators, in the order of the generators' names.
 func (d *daemon) namespaces() (pools []view.Pool) {
 	for _, name := range slices.Sorted(maps.Keys(d.settings.Generators)) {
 		if g := d.settings.Generators[name]; g.Fenced() {
@@ -90,7 +90,7 @@ func (d *daemon) closeStores() error {
 	return errors.Join(errs...)
 }
 
-// introduce says what is to be known of a store that was opened.
+// introduce gives an opened store its logger, and logs the store's warnings.
 func (d *daemon) introduce(url string, s store.Store) {
 	log := d.log.With("store", d.settings.ShowStore(url))
 	openstore.LogTo(s, log)
@@ -140,7 +140,7 @@ func (d *daemon) open(ctx context.Context, failed func(error)) {
 // try opens a generator, which then serves.
 func (d *daemon) try(ctx context.Context, name string) error {
 	g := d.settings.Generators[name]
-	var s store.Store // nil for kinds that need none: another generator's must not delay them
+	var s store.Store // nil for kinds without a store: another generator's store must not delay them
 	if builtin.OnStore(g.Kind) {
 		s = d.stores[storeName(g)]
 	}
@@ -151,7 +151,7 @@ func (d *daemon) try(ctx context.Context, name string) error {
 			return err
 		}
 		if traits.Loss > 0 {
-			d.log.Info("opening the generator, which may wait until the store can't lose what it reserves", "generator", name, "for", traits.Loss)
+			d.log.Info("opening the generator, which may wait until the store can't lose its reservations", "generator", name, "for", traits.Loss)
 		}
 	}
 	minter, err := d.openers[name](ctx, kind.Spec{Generator: name, Store: s, Namespace: g.Namespace})

@@ -9,7 +9,7 @@ import (
 // openPod returns the pod whose label is kept, or nil.
 func openPod(settings Settings) (*kubernetesstore.Pod, error) {
 	if settings.Pod == "" {
-		return nil, nil //nolint:nilnil // none is asked for
+		return nil, nil //nolint:nilnil // the settings name no pod
 	}
 	return kubernetesstore.OpenPod(settings.Pod)
 }

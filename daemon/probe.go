@@ -17,7 +17,7 @@ import (
 )
 
 // Probe asks a daemon at a URL whether it is "ready" or "active", for one generator or, without a name, for all. It returns
-// why not, or nil. It sends no token, and takes any certificate. The error has [snowfence.ClassUnavailable].
+// why not, or nil. It takes any certificate, and sends no token. The error has [snowfence.ClassUnavailable].
 func Probe(ctx context.Context, at, what, generator string) error {
 	at += "/" + what + "z"
 	if generator != "" {
@@ -50,7 +50,7 @@ func Probe(ctx context.Context, at, what, generator string) error {
 	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not %s: %s answers %s: %s%s", what, at, answer.Status, says.Detail, &reasons))
 }
 
-// prober sends no secret, and a daemon's certificate is rarely for 127.0.0.1. So it takes any.
+// prober takes any certificate: a probe sends no secret, and a daemon's certificate is rarely for 127.0.0.1.
 func prober() *http.Client {
 	anyone := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: anyone, DisableKeepAlives: true}}

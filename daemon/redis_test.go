@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf is a daemon that knows no HOME.
+// TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf is a daemon without HOME.
 func TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	s := settings("", nil)

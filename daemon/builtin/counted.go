@@ -80,12 +80,12 @@ func counted(p *place, c interface {
 	}
 }
 
-// countedCaps says how a counter stands, which may be one of a date.
+// countedCaps returns the abilities of a counter, which may be one of a date.
 func countedCaps(status func() counter.Status, date string) kind.Caps {
 	return kind.Caps{Counter: func() kind.Counter { return counterOf(status()) }, Ready: func() error { return left(status(), date) }}
 }
 
-// counterOf is what the daemon shows of a counter.
+// counterOf returns a counter's state, as the daemon shows it.
 func counterOf(s counter.Status) kind.Counter {
 	c := kind.Counter{
 		Name: s.Name, Next: s.Next, Limit: s.Limit, Increment: s.Increment, Left: s.Left, Total: s.Total, RunsOut: s.RunsOut,
@@ -97,7 +97,7 @@ func counterOf(s counter.Status) kind.Counter {
 	return c
 }
 
-// left returns an error if a counter has no number left. What else fails, requests show.
+// left returns an error if a counter's numbers are used up. Requests show its other failures.
 func left(s counter.Status, date string) error {
 	if s.Left == 0 && s.Limit > 0 {
 		return &counter.FullError{Counter: s.Name, Date: date, Limit: s.Limit}

@@ -40,7 +40,7 @@ func fenced(p *place) (settings, check, open) {
 		}
 		m, layout := minterOf(holder, p), holder.Status().Layout
 		m.caps.Lend = p.lends(holder, g)
-		if layout.Wide != g.Layout.Wide { // of a namespace that exists, when none is given
+		if layout.Wide != g.Layout.Wide { // of the existing namespace, when the config leaves it open
 			refused := snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %q has the wide layout %s: say --layout %[2]s, or give its generator kind: wide", g.Namespace, layout))
 			return nil, errors.Join(refused, holder.Close(ctx))
 		}
@@ -73,7 +73,7 @@ func minterOf(h *fence.Holder, p *place) *minter {
 	return m
 }
 
-// leaseOf is what the daemon shows of a holder.
+// leaseOf returns a holder's lease, as the daemon shows it.
 func leaseOf(s fence.Status) kind.Lease {
 	return kind.Lease{
 		Layout: s.Layout, Policy: s.Policy, Worker: s.Worker, Term: s.Term, Until: s.Until, Left: s.Left, Window: s.Window,
@@ -83,7 +83,7 @@ func leaseOf(s fence.Status) kind.Lease {
 	}
 }
 
-// margin is how long before its end a lease no longer counts as ready.
+// margin is how long before its end a lease stops counting as ready.
 func margin(window time.Duration) time.Duration { return min(window/6, 10*time.Second) }
 
 // usable returns nil while the lease and the clock allow ids to be minted.

@@ -38,8 +38,8 @@ func TestFencedIDsKeepTheRulesOfMinters(t *testing.T) {
 	kindtest.TestMinter(t, func(t *testing.T) kind.Minter { return hold(t, memstore.New().Client(), 0) })
 }
 
-// TestReadinessEndsBeforeTheLeaseDoes takes the store away and follows what
-// becomes of a lease, from readiness to its end.
+// TestReadinessEndsBeforeTheLeaseDoes takes the store away and follows a lease from readiness to its
+// end.
 func TestReadinessEndsBeforeTheLeaseDoes(t *testing.T) {
 	for _, window := range []time.Duration{5 * time.Second, time.Minute, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {

@@ -49,8 +49,8 @@ func (p *place) setColumn(column string) error {
 	return nil
 }
 
-// counted names what the generator counts, by which a guard keeps its mark. A generator of another name
-// meets the same mark, and so does a copy of the database on another host.
+// counted returns the name of the generator's counter, under which a guard keeps its mark. A generator
+// of another name meets the same mark, and so does a copy of the database on another host.
 func (p *place) counted() []string {
 	if p.row == nil {
 		return []string{p.Namespace, p.Name}

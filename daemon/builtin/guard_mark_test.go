@@ -18,7 +18,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// TestColumnAboveSixtyThreeBitsIsRefusedAtOnce has a number that no counter can give in a column.
+// TestColumnAboveSixtyThreeBitsIsRefusedAtOnce has a column with a number above every counter's limit.
 func TestColumnAboveSixtyThreeBitsIsRefusedAtOnce(t *testing.T) {
 	for name, of := range map[string]string{"postgres": "numeric(20,0)", "mysql": "bigint unsigned"} {
 		t.Run(name, func(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 // hashid is an [opaque.Codec] of hashids (https://hashids.org/) or of Sqids (https://sqids.org/),
 // for systems that have such texts already.
 //
-// Security: none. The texts hide nothing from an attacker. Salts of hashids were recovered
-// (https://carnage.github.io/2015/08/cryptanalysis-of-hashids), and Sqids says of itself that it
-// is no encryption (https://sqids.org/faq). Many changed texts are the texts of other ids.
+// Security: none. An attacker can read the numbers. Salts of hashids were recovered
+// (https://carnage.github.io/2015/08/cryptanalysis-of-hashids), and Sqids' own FAQ denies that it is
+// encryption (https://sqids.org/faq). Many changed texts are the texts of other ids.
 type hashid struct {
 	form   string
 	encode func(n uint64) (string, error)
-	decode func(text string) []uint64 // the first of what may be many texts of these numbers
+	decode func(text string) []uint64 // the numbers of a text; several texts may have the same numbers
 }
 
 // Encode implements [opaque.Codec].

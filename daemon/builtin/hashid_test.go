@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/opaque"
 )
 
-// must is for what a test has made itself.
+// must returns a value that a test has made itself, and fails the test on an error.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -26,7 +26,7 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-// hashidsOf are both libraries, with what users can set.
+// hashidsOf returns both libraries, with the users' settings.
 func hashidsOf(t testing.TB) map[string]opaque.Codec {
 	codec := must[opaque.Codec](t)
 	return map[string]opaque.Codec{

@@ -18,21 +18,22 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Config is what the kinds get from the program.
+// Config holds the program's part of every kind.
 type Config struct {
 	Settings config.Config // complete
 	Clock    snowfence.Clock
 	Process  counter.Process
 	Logger   *slog.Logger // nil means no log
 
-	// OnWait and OnMade are those of [fence.Config], for kinds that hold a worker id. Nil means that nothing is called.
+	// OnWait and OnMade are passed to [fence.Config], for kinds that hold a worker id. They may be nil.
 	OnWait func(fence.Waiting)
 	OnMade func(snowfence.Layout)
 
-	// OnStanding is called with a generator and the standing of its holder, as that of [fence.Config]. Nil means no call.
+	// OnStanding, if it is set, is called with a generator and the standing of its holder, like
+	// OnStanding of [fence.Config].
 	OnStanding func(generator string, s fence.Standing)
 
-	// ObjectIDs are those of the process. Nil means that one generator alone mints some.
+	// ObjectIDs are shared by all generators of the process. It may be nil if only one generator mints them.
 	ObjectIDs *ObjectIDs
 }
 
@@ -40,23 +41,24 @@ type Config struct {
 type entry struct {
 	name   string
 	form   kind.Form
-	reads  decode.Format // empty: its ids are no more than texts
+	reads  decode.Format // empty: its ids are only texts
 	worker bool          // it holds a worker id on a store
-	alone  bool          // it needs no store
-	// databases are the engines whose databases it counts in. None means that it counts on a
-	// store, which the program opens.
+	alone  bool          // it works without a store
+	// databases are the engines whose databases it counts in. Empty means that it counts on a store,
+	// which the program opens.
 	databases []string
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
 	durable   bool   // it needs a store that loses nothing
-	// tables are the statements that create what it needs in a database.
+	// tables returns the statements that create its tables in a database.
 	tables func(mysql bool) []string
-	// configure returns the kind's settings, which are kept in the place and in what opens it, what judges them
-	// together once they are read, if they need it, and what opens the generator in its place.
+	// configure returns the kind's settings, a check of all settings together or nil, and a function
+	// that opens the generator. The settings write their values to the place and to variables that the
+	// function shares.
 	configure func(*place) (settings, check, open)
 }
 
-// settings are those of a kind, by name.
+// settings are a kind's settings, by name.
 type settings map[string]setting
 
 // check returns a *counter.ConfigError for settings that can't be used. Nil means that all can.
@@ -112,7 +114,8 @@ func OnStore(name string) bool {
 	return len(k.databases) == 0 && !k.alone
 }
 
-// Counts reports whether a kind has a counter of its own making in a store. A kind that is not of this package has none.
+// Counts reports whether a kind has a counter of its own making in a store. It is false for kinds of
+// other packages.
 func Counts(name string) bool { return find(name).counts() }
 
 func (k entry) counts() bool {
@@ -145,7 +148,7 @@ func (c Config) Configure(generator string) (kind.Opener, error) {
 	}, nil
 }
 
-// configure is Configure for those who make no tables.
+// configure is Configure for callers that leave the tables alone.
 func (c Config) configure(generator string) (kind.Opener, error) {
 	g := c.Settings.Generators[generator]
 	k := find(g.Kind)
@@ -172,8 +175,8 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	}, nil
 }
 
-// agree returns an error if another generator has the same counter and differs in what never changes of a counter.
-// Which of the two begins it would be chance, and the other would be refused from then on.
+// agree returns an error if another generator has the same counter and differs in a fixed setting of
+// the counter. Which of the two begins it would be chance, and the other would be refused from then on.
 func (c Config) agree(generator string) error {
 	at := func(g config.Generator, name string) []string {
 		return append(c.Settings.StoresOf(g), g.Namespace, cmp.Or(g.Settings["name"], name))
@@ -222,7 +225,7 @@ func Fault(settings config.Config, generator string, err error) error {
 	return err
 }
 
-// refuse returns why the kind can't use what the generator's URLs name, or nothing.
+// refuse returns why the kind can't use the stores or databases of the generator's URLs, or an empty text.
 func (k entry) refuse(g config.Generator, urls []string) string {
 	switch {
 	case k.alone && len(g.Stores) > 0:

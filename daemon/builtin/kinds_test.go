@@ -240,7 +240,7 @@ func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Each time an empty store: what a restored dump looks like.
+		// Each time an empty store, like a restored dump.
 		m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
 		if err != nil {
 			t.Fatal(err)
@@ -293,8 +293,8 @@ func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 	}
 }
 
-// TestGeneratorsOfOneCounterAgree is about what never changes of a counter: the first generator to begin it would
-// decide, and the store would refuse the other from then on.
+// TestGeneratorsOfOneCounterAgree is about the fixed settings of a counter: the first generator to
+// begin it would decide, and the store would refuse the other from then on.
 func TestGeneratorsOfOneCounterAgree(t *testing.T) {
 	counts := func(kind string, settings ...string) config.Generator {
 		g := config.Generator{Kind: kind, Settings: map[string]string{"name": "x"}}
@@ -309,7 +309,7 @@ func TestGeneratorsOfOneCounterAgree(t *testing.T) {
 	wide.Settings["name"] = "y"
 	for _, test := range []struct {
 		a, b config.Generator
-		key  string // what is wrong with b
+		key  string // the setting of b that is wrong
 	}{
 		{counts("segment"), counts("segment", "start", "1", "step", "7"), ""},
 		{counts("segment", "limit", "5"), counts("segment", "limit", "9"), ""}, // it is raised so

@@ -17,9 +17,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// lends returns what lends worker ids beside the holder's own. Nil means that none are lent: the order of a namespace with one
-// worker id needs a holder that is known to have stopped. A pinned worker id is the daemon's: borrowers get any of the
-// others that the generator may use.
+// lends returns a function that lends worker ids beside the holder's own. It returns nil when lending
+// is off: the order of a namespace with one worker id needs a holder that is known to have stopped. A
+// pinned worker id is the daemon's: borrowers get any of the others that the generator may use.
 func (p *place) lends(h *fence.Holder, g config.Generator) func() (kind.Lender, error) {
 	status := h.Status()
 	if status.Layout.Workers() == 1 || g.Standby || *g.LendShare == 0 {
@@ -57,8 +57,8 @@ func Lend(ctx context.Context, g config.Generator, s store.Store, clock snowfenc
 	return lenderOf(terms, s, clock), err
 }
 
-// termsOf is what a generator's worker ids are lent by, but for the record. A *[stored.ConfigError] is returned for a window
-// that the store's loss does not allow to lend by.
+// termsOf returns the terms of lending a generator's worker ids, without the namespace's record. It returns a
+// *[stored.ConfigError] when the window is too short for the store's loss.
 func termsOf(g config.Generator, s store.Store, layout snowfence.Layout, traits store.Traits) (lend.Terms, error) {
 	_, engineClock := store.ClockOf(s)
 	behind := g.Policy.WithDefaults(layout).MaxRollback

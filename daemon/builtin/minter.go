@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// minter is the minter of most kinds: what mints, what ends it, and what else it can do.
+// minter is the minter of most kinds: its function that mints, its end, and its further abilities.
 type minter struct {
 	form  kind.Form
 	mint  mint

@@ -27,8 +27,8 @@ type Opaque struct {
 	shower
 }
 
-// shower has an id as its generator writes it: a number in decimal, or a UUID for form typeid. A
-// *[snowfence.IDError] is returned for what can't be shown or read.
+// shower takes an id as its generator writes it: a number in decimal, or a UUID for form typeid. It
+// returns a *[snowfence.IDError] for an id or a text that it can't show or read.
 type shower interface {
 	Show(id string) (text string, err error)
 	Read(text string) (id string, err error)
@@ -60,7 +60,7 @@ type opaqueSettings struct {
 	minLength int
 }
 
-// mostLength is the greatest min-length. With a prefix no text is longer than [kind.MaxText].
+// mostLength is the greatest min-length. With a prefix a text is at most [kind.MaxText] long.
 const mostLength = 128
 
 // opaques is [Opaque].
@@ -184,7 +184,7 @@ func (s *opaqueSettings) sharer(p *place, keys []opaque.Key) string {
 		if other.Kind != "opaque" || cmp.Or(other.Settings["form"], "sealed") == s.form {
 			continue
 		}
-		theirs, _, _ := keysAt(p, other.Settings["key-file"], other.Settings["key-variable"]) // its own check says what is wrong
+		theirs, _, _ := keysAt(p, other.Settings["key-file"], other.Settings["key-variable"]) // its own check returns the error
 		for _, key := range theirs {
 			if slices.ContainsFunc(keys, key.SameSecret) {
 				return name

@@ -18,16 +18,16 @@ type place struct {
 
 	config    Config
 	generator string
-	urls      []string              // of what it counts in
+	urls      []string              // of the databases or stores that it counts in
 	databases []*openstore.Database // if the kind counts in them
 
 	// guard names the store of the guard, or the database of the column that is one.
 	guard, column string
 	row           *string        // the setting that names the row, if another system's is counted on; empty for the generator's name
-	opened        []func() error // closes what was opened, the last first
+	opened        []func() error // functions that close the opened parts, the last first
 }
 
-// open opens what the kind counts in, and the generator.
+// open opens the kind's databases, the guard and the generator.
 func (p *place) open(ctx context.Context, k entry, open open) (m kind.Minter, err error) {
 	if len(k.databases) > 0 {
 		p.databases, err = p.connect(p.urls...)
@@ -68,7 +68,7 @@ func (p *place) connect(urls ...string) (all []*openstore.Database, err error) {
 	return all, nil
 }
 
-// common returns those settings that several kinds have, of the names.
+// common returns the named ones of the settings that several kinds share.
 func (p *place) common(names ...string) settings {
 	all := settings{
 		"name": text(&p.Name), "start": number(&p.Start, 1), "increment": number(&p.Increment, 1), "limit": number(&p.Limit, 1),
@@ -78,7 +78,7 @@ func (p *place) common(names ...string) settings {
 	return all
 }
 
-// close closes what was opened.
+// close closes the opened parts.
 func (p *place) close() (err error) {
 	for _, end := range slices.Backward(p.opened) {
 		err = errors.Join(err, end())

@@ -18,8 +18,9 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// plain returns the minter of ids that need no store, from what adds one while it holds the lock. No fence keeps those of
-// two processes apart, but random bits. While the clock is behind the latest id, new ones have the time of that one.
+// plain returns the minter of ids without a store. It calls add for each id, under the lock. Random
+// bits keep the ids of two processes apart, without a fence. While the clock is behind the latest id,
+// new ids have the latest id's time.
 func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) *minter {
 	return &minter{form: form, mint: func(_ context.Context, n int, into *kind.Batch) (err error) {
 		mu.Lock()
@@ -32,7 +33,7 @@ func plain(form kind.Form, mu *sync.Mutex, add func(into *kind.Batch) error) *mi
 }
 
 // uuids are UUIDs (RFC 9562). Version 4 has 122 random bits. Version 7 has the time in ms, a
-// counter of 12 bits that begins at random below 2048, and 62 random bits. Those of a generator
+// counter of 12 bits that begins at random below 2048, and 62 random bits. The ids of a generator
 // increase. If the counter is full, the time runs ahead of the clock.
 func uuids(p *place) (settings, check, open) {
 	next := (*uuid.Gen).NewV7
@@ -57,7 +58,7 @@ func uuids(p *place) (settings, check, open) {
 	}
 }
 
-// ulids are ULIDs: the time in ms and 80 random bits. Those of a generator increase: within a
+// ulids are ULIDs: the time in ms and 80 random bits. The ids of a generator increase: within a
 // millisecond each is up to 2^32 above the one before, so it is easier to guess. An id that
 // would overflow the 80 bits (github.com/ulid/spec/issues/11) gets the next millisecond.
 func ulids(p *place) (settings, check, open) {
@@ -83,8 +84,8 @@ func ulidsOf(clock snowfence.Clock, random ulid.MonotonicReader) *minter {
 
 // ObjectIDs are MongoDB's: the time in s, five bytes that package bson draws at random for the
 // process, and its counter of 24 bits, which all generators share. The counter wraps silently,
-// so more than 2^24 ids in a second are refused with a [*snowfence.WaitError]. Those that a
-// program makes by bson beside its daemon are not counted here.
+// so more than 2^24 ids in a second are refused with a [*snowfence.WaitError]. ObjectIDs that a program
+// makes by bson beside its daemon are not counted here.
 type ObjectIDs struct {
 	mu     sync.Mutex
 	second int64 // of the latest

@@ -33,7 +33,7 @@ func (c *settable) Wall() time.Time { return c.now }
 
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
-// openPlain opens a generator that gets no store.
+// openPlain opens a generator without a store.
 func openPlain(t *testing.T, clock snowfence.Clock, name string, set map[string]string) kind.Minter {
 	t.Helper()
 	c, err := with(t, config.Generator{Kind: name, Settings: set})
@@ -162,7 +162,7 @@ func TestULIDOfAnImpossibleTimeIsRefused(t *testing.T) {
 	}
 }
 
-// What the limit of [ObjectIDs] is there for.
+// The limit of [ObjectIDs] prevents this repetition.
 func TestCounterOfPackageBSONRepeats(t *testing.T) {
 	first := bson.NewObjectIDFromTimestamp(noon)
 	for range 1<<24 - 1 {
@@ -229,8 +229,8 @@ func TestObjectIDOfATimeThatHasNoPlaceIsRefused(t *testing.T) {
 // printsID makes this test binary a process that mints one id.
 const printsID = "SNOWFENCE_TEST_PRINTS_OBJECTID"
 
-// A machine's or a process's number would show: three processes of one machine have no byte of
-// the five in common by anything but chance, and their numbers are not in them.
+// A machine's or a process's number would show: three processes of one machine share bytes of the five
+// only by chance, and the bytes do not contain the processes' numbers.
 func TestFiveBytesOfAnObjectIDAreRandomForEachProcess(t *testing.T) {
 	if os.Getenv(printsID) != "" {
 		_, _ = os.Stdout.WriteString("\nid=" + mintTexts(t, openPlain(t, snowfence.SystemClock(), "objectid", nil), 1)[0] + "\n")

@@ -98,7 +98,8 @@ func tickets64(p *place) (settings, check, open) {
 	}
 }
 
-// sorted mints the tickets of several servers, which one call draws in no order. The ids of one answer increase.
+// sorted mints the tickets of several servers, which one call draws in any order. The ids of one answer
+// increase.
 func sorted(draw mint) mint {
 	return func(ctx context.Context, n int, into *kind.Batch) error {
 		had := into.Len()

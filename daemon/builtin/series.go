@@ -157,7 +157,8 @@ func (s *Series) verb(ctx context.Context, tenant string, run func(context.Conte
 	return unavailable(ctx, err)
 }
 
-// unavailable marks an error of the database, which has no class; not that of a call that has left.
+// unavailable marks an error of the database, which lacks a class; it leaves the error of a
+// cancelled call as it is.
 func unavailable(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || snowfence.ClassOf(err) != snowfence.ClassUnknown {
 		return err

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// setting reads the text of one setting. Its error says what the text must be.
+// setting reads the text of one setting. Its error describes a valid text.
 type setting func(text string) error
 
 // read gives each text to its setting. A [*kind.SettingError] is returned for one that the kind

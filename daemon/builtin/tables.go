@@ -13,14 +13,16 @@ import (
 	"snowfence.example/snowfence/daemon/openstore"
 )
 
-// Schema is what has to be made by hand in a store, where the program may not make it.
+// Schema lists the tables or streams that an operator makes by hand in a store, where the program may
+// not make them.
 type Schema struct {
 	URL   string   // of the store
-	Parts []string // statements of SQL, or a stream's configuration; none where nothing is needed
+	Parts []string // statements of SQL, or a stream's configuration; empty where nothing is needed
 }
 
-// Schemas returns what the generators need, a Schema for each store. If all, it looks at the settings' Store alone, and
-// adds what a generator of another kind would have the program make there. It connects to nothing.
+// Schemas returns the schemas of the generators, one for each store. If all, it looks at the settings'
+// Store alone, and adds the tables that generators of other kinds would need there. It connects to
+// nothing.
 func Schemas(settings config.Config, all bool) ([]Schema, error) {
 	var found []Schema
 	add := func(url string, parts ...string) {

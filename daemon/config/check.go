@@ -13,9 +13,9 @@ import (
 	"snowfence.example/snowfence/daemon/engine"
 )
 
-// Complete returns the configuration with a value for all that was left to its default,
-// or an error with an [Error] for each thing that is wrong. What is complete comes back
-// as it is. Kinds are the kinds of generator that the program has.
+// Complete returns the configuration with a value for each setting that was left to its default, or an
+// error with an [Error] for each fault. It returns a complete configuration unchanged. Kinds are the
+// kinds of generator that the program has.
 func (c Config) Complete(kinds ...string) (Config, error) {
 	d := &draft{Config: c, schema: newSchema(), kinds: kinds}
 	d.complete()
@@ -83,7 +83,7 @@ func (d *draft) listening() {
 		d.Thrift = ""
 	}
 	fronts := slices.DeleteFunc(slices.Clone(d.config), func(f *field) bool { return !f.holds("address") })
-	slices.SortFunc(fronts, func(a, b *field) int { // those at their defaults first
+	slices.SortFunc(fronts, func(a, b *field) int { // fronts at their defaults first
 		return cmp.Or(cmp.Compare(d.originOf(a.Path).Source, d.originOf(b.Path).Source), cmp.Compare(a.Path, b.Path))
 	})
 	for i, front := range fronts {

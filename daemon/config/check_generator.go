@@ -37,7 +37,7 @@ func (d *draft) completeGenerator(name string, g Generator) Generator {
 	for _, store := range g.Stores {
 		if _, ok := d.Stores[store]; !ok {
 			if all := strings.Join(g.Stores, ","); strings.Contains(all, ":") {
-				store = all // a URL of several hosts, which shows no password as a whole
+				store = all // a URL of several hosts: only the whole URL is shown without its password
 			}
 			d.fault(join(path, "store"), store, "is not among the names in %s: %s", storeSection, cmp.Or(strings.Join(slices.Sorted(maps.Keys(d.Stores)), ", "), "it has none"))
 		}
@@ -98,8 +98,8 @@ func (d *draft) layoutsByNamespace() map[string]snowfence.Layout {
 	return layouts
 }
 
-// layoutFor returns the layout of a fenced generator that names none: that of another one in its namespace, unless one
-// is given for all. free is true if the namespace may have another.
+// layoutFor returns the layout of a fenced generator without a layout: the layout of another generator
+// in its namespace, unless one is given for all. free is true if the namespace may have another.
 func (d *draft) layoutFor(g Generator) (layout snowfence.Layout, free bool) {
 	other, shared := d.layouts[g.Namespace]
 	switch {
@@ -179,14 +179,14 @@ func (d *draft) blame(path string, err error) {
 	}
 }
 
-// generatorName is what the name of a generator and of a kind's setting must
-// be. Without underscores and capitals, a variable leads back to its key.
+// generatorName matches the name of a generator and of a kind's setting. Without underscores and
+// capitals, a variable leads back to its key.
 var generatorName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // maxName is the greatest length of a generator's name.
 const maxName = 63
 
-// checkName returns what is wrong with a generator's name, or nothing.
+// checkName returns the fault of a generator's name, or an empty text.
 func checkName(name string) string {
 	switch {
 	case len(name) > maxName || !generatorName.MatchString(name):
@@ -198,14 +198,13 @@ func checkName(name string) string {
 	return ""
 }
 
-// AnyKey is the alias that stands for every key of Leaf's path for snowflake ids that is no other name: Leaf does not
-// look at keys there.
+// AnyKey is the alias for every other key of Leaf's path for snowflake ids: Leaf does not look at keys there.
 const AnyKey = "*"
 
-// alias is what an alias must be.
+// alias matches an alias.
 var alias = regexp.MustCompile(`^[!-~]{1,128}$`)
 
-// aliases holds aliases to what they must be. No two generators answer to one name.
+// aliases checks the form of aliases, and that each name leads to one generator.
 func (d *draft) aliases() {
 	owner := map[string]string{}
 	for _, name := range d.Names() {
@@ -228,9 +227,9 @@ func (d *draft) aliases() {
 	}
 }
 
-// together holds generators of one namespace to one layout and to one store, since two
-// stores give the same worker ids away; and to pin no worker id twice: its ids would be held
-// up until one of the two is gone.
+// together holds generators of one namespace to one layout and to one store, since two stores give the
+// same worker ids away. It refuses a worker id that two generators pin: one of them would wait until
+// the other is gone.
 func (d *draft) together() {
 	layouts, pinned := map[string]string{}, map[string]string{} // name of the first generator, by namespace and by its worker id
 	for _, name := range d.Names() {

@@ -57,7 +57,7 @@ func codecOf[T any](parse func(string) (T, error), show func(T) string) codec {
 	}
 }
 
-// optional is the codec of a pointer. Nil has no text.
+// optional is the codec of a pointer. Nil's text is empty.
 func optional[T any](parse func(string) (T, error), show func(T) string) codec {
 	return codecOf(
 		func(s string) (*T, error) { v, err := parse(s); return &v, err },

@@ -47,7 +47,7 @@ generators: {x: {kind: ticket, store: a, namespace: n, settings: {name: ""}}}
 	}
 }
 
-// TestOutOfRangeLimitIsShownAsWritten is about numbers that no int holds, and other ways to write one.
+// TestOutOfRangeLimitIsShownAsWritten is about numbers too large for an int, and other ways to write one.
 func TestOutOfRangeLimitIsShownAsWritten(t *testing.T) {
 	for written, want := range map[string]string{
 		"batch: 100000000000": `"100000000000": must be a whole number, from 1 to 1000000`, "body: 1e9": `"1e9": must be`, "body: 99999TiB": `"99999TiB": must be`,

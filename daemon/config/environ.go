@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Variables that the program reads and that are no settings.
+// Variables that the program reads beside its settings.
 const (
 	// EnvironmentFile names the configuration file.
 	EnvironmentFile = EnvironmentPrefix + "CONFIG"
@@ -18,8 +18,8 @@ const (
 	EnvironmentClockOffset = EnvironmentPrefix + "CLOCK_OFFSET_FILE"
 )
 
-// noSettings are the variables that are no settings: those that the program reads, and those that it gives to the program
-// of 'snowfence exec', which may run it again.
+// noSettings returns the program's other variables: the ones that it reads, and the ones that it gives
+// to the program of 'snowfence exec', which may run it again.
 func noSettings() []string {
 	return []string{
 		EnvironmentFile, EnvironmentClockOffset,
@@ -27,9 +27,9 @@ func noSettings() []string {
 	}
 }
 
-// readEnvironment takes the settings of SNOWFENCE_ variables. One that is no key is
-// only warned of: orchestrators put such variables into every container once there is a
-// service named snowfence, so refusing them would keep the program from starting.
+// readEnvironment takes the settings of SNOWFENCE_ variables. An unknown one only causes a warning:
+// orchestrators put such variables into every container once there is a service named snowfence, so
+// refusing them would keep the program from starting.
 func (d *draft) readEnvironment() {
 	var unknown []string
 	services, inFile := d.services(), d.named()
@@ -67,7 +67,8 @@ func (d *draft) readEnvironment() {
 }
 
 // pathOf leads from a variable to its key, and to the name in it that a user chose. At most one way fits if settings of a
-// kind are looked at first: no key ends in another after an underscore, and no generator's name ends in "-settings".
+// kind are looked at first: no key ends in another after an underscore, and generators' names can't end
+// in "-settings".
 func (s *schema) pathOf(variable string) (path, chosen string) {
 	for _, f := range slices.Backward(slices.Concat(s.config, s.generator)) {
 		before, after, named := strings.Cut(f.Path, anyName)
@@ -119,8 +120,8 @@ func (d *draft) readStateDirectory() {
 	}
 }
 
-// stateDirectory returns where a program without systemd keeps its state: what XDG says, which has it that a
-// relative path is no path, or the usual place below the home directory; empty if none is known.
+// stateDirectory returns where a program without systemd keeps its state: the directory of XDG, which
+// ignores a relative path, or the usual place below the home directory; empty if neither is set.
 func (c Config) stateDirectory() string {
 	if state := c.lookup("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, "snowfence")

@@ -44,13 +44,13 @@ func (o Origin) String() string {
 	return "default"
 }
 
-// Error is one thing that is wrong with a configuration. [Load] and
+// Error is one fault of a configuration. [Load] and
 // [Config.Complete] return as many as they find, joined by [Join].
 type Error struct {
 	Origin Origin
 	Key    string // the setting's path; empty when the file as a whole is at fault
 	Value  string // without passwords; empty when the key itself is at fault
-	Reason string // what is wrong, and the limit
+	Reason string // the fault, and the limit
 }
 
 // Of reports whether the error is about a generator or one of its settings.
@@ -59,7 +59,7 @@ func (e *Error) Of(generator string) bool {
 	return ok && name == generator
 }
 
-// Error returns "origin: key: "value": reason", without what is empty.
+// Error returns "origin: key: "value": reason", without the empty parts.
 func (e *Error) Error() string {
 	message := "config: "
 	if e.Origin.Source != FromDefault {
@@ -87,7 +87,7 @@ func (d *draft) fault(key, value, reason string, args ...any) {
 	d.faults = append(d.faults, d.Fault(key, value, fmt.Sprintf(reason, args...)))
 }
 
-// newError cuts what is too long for a line.
+// newError cuts texts that are too long for a line.
 func newError(origin Origin, key, value, reason string) *Error {
 	return &Error{origin, brief(key, mostText), brief(value, mostText), brief(reason, mostReason)}
 }
@@ -115,8 +115,9 @@ func (c Config) StoreFault(generator, reason string) error {
 	return c.Fault(join(generatorSection, generator, "store"), strings.Join(g.Stores, ","), reason)
 }
 
-// CheckStores joins what check says of the URL of each store, at the store's key: a *[engine.URLError] becomes an
-// [*Error]. Check knows the engines, such as package openstore does: this package links none of them.
+// CheckStores joins the errors of check for the URL of each store, at the store's key: a
+// *[engine.URLError] becomes an [*Error]. Check parses the URLs of each engine, like package openstore:
+// this package does not link the engines.
 func (c Config) CheckStores(check func(url string) error) error {
 	var faults []error
 	judge := func(path, url string) {
@@ -135,8 +136,8 @@ func (c Config) CheckStores(check func(url string) error) error {
 	return Join(faults...)
 }
 
-// Join joins errors as errors.Join does, those that are joined already one by
-// one, and each [Error] once, in the order of its place and key, other errors last.
+// Join joins errors as errors.Join does. It takes joined errors apart, keeps each [Error] once, in the
+// order of its place and key, and puts other errors last.
 func Join(errs ...error) error {
 	faults, others := apart(errs)
 	slices.SortStableFunc(faults, func(x, y *Error) int {

@@ -9,8 +9,8 @@ import (
 // Fenced reports whether the generator holds a worker id of its own.
 func (g Generator) Fenced() bool { return g.Kind == KindSnowflake || g.Kind == KindWide }
 
-// Fence returns what a holder for this generator is opened with. The store,
-// the process, the clock and the logger are for the caller to add.
+// Fence returns the config of this generator's holder. The caller adds the store, the process, the
+// clock and the logger.
 func (g Generator) Fence() fence.Config {
 	c := fence.Config{
 		Namespace: g.Namespace, Layout: g.Layout, Policy: g.Policy, Window: g.Window, ClaimWait: g.ClaimWait,
@@ -29,8 +29,8 @@ func (g Generator) Fence() fence.Config {
 }
 
 // pinnedWorker returns the worker number that the generator pins, in the
-// numbering of the fence: the datacenter id above the worker id. ok is false
-// when it pins none, and when the numbers don't fit the layout.
+// numbering of the fence: the datacenter id above the worker id. ok is false without a pinned worker
+// id, and when the numbers don't fit the layout.
 func (g Generator) pinnedWorker() (number int64, ok bool) {
 	switch {
 	case g.Worker == nil:
@@ -46,7 +46,7 @@ func (g Generator) pinnedWorker() (number int64, ok bool) {
 type filled struct{ given, complete fence.Config }
 
 // InEffect returns the generator of a complete configuration with the defaults of its window, claim-wait and
-// policy. Where the namespace's own layout decides, they are those of the default layout.
+// policy. Where the namespace's own layout decides, they are the default layout's defaults.
 func (g Generator) InEffect() Generator {
 	if g.filled == nil {
 		return g
@@ -59,8 +59,8 @@ func (g Generator) InEffect() Generator {
 	return g
 }
 
-// CheckWindows returns an [*Error] for each generator of a complete configuration whose window is too short
-// for what its store can lose, as far as the store's URL tells that.
+// CheckWindows returns an [*Error] for each generator of a complete configuration whose window is too
+// short for the loss of its store, as far as the store's URL shows the loss.
 func (c Config) CheckWindows() error {
 	d := &draft{Config: c}
 	for _, name := range c.Names() {

@@ -71,13 +71,13 @@ type yamlWalk struct {
 	left int // bytes of keys and values that may follow
 }
 
-// spend counts a key or value with the sign behind it. It returns false, and says so once, if the file is too large with
-// all that its aliases stand for.
+// spend counts a key or value with the sign behind it. It returns false, and notes one fault, if the
+// file is too large with its aliases resolved.
 func (w *yamlWalk) spend(node *yaml.Node) bool {
 	before := w.left
 	w.left -= len(node.Value) + 1
 	if before >= 0 && w.left < 0 {
-		w.fault(node, "", "", "has more than %d bytes with what its aliases stand for", maxFile)
+		w.fault(node, "", "", "has more than %d bytes with its aliases resolved", maxFile)
 	}
 	return w.left >= 0
 }
@@ -90,7 +90,7 @@ func (w *yamlWalk) fault(node *yaml.Node, key, value, reason string, args ...any
 	w.faultAt(w.origin(node), key, value, reason, args...)
 }
 
-// syntax notes what the YAML library says: it names no column, and no line if that is 1.
+// syntax notes an error of the YAML library, which leaves out the column, and line 1.
 func (w *yamlWalk) syntax(err error) {
 	origin := Origin{Source: FromFile, Name: w.path, Line: 1}
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
@@ -194,7 +194,7 @@ func (w *yamlWalk) value(key, node *yaml.Node, path string) {
 	w.put(path, strings.Join(parts, ","), w.origin(node))
 }
 
-// resolve follows an alias to what it stands for. The walk goes only as deep
+// resolve follows an alias to its node. The walk goes only as deep
 // as the known keys do, so that aliases can't make it grow without bound.
 func resolve(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {

@@ -60,7 +60,7 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 		"a list":       {"http: [" + long + "]\n", "must be a single value"},
 		"an anchor":    {"namespace: *" + long + "\n", "not YAML"},
 		"generators":   {"generators:\n" + many.String(), "must be at most 10000"},
-		"much of them": {"a: &a {window: 1s, kind: snowflake, namespace: " + long[:1000] + "}\ngenerators: {" + strings.ReplaceAll(many.String()[:20000], "{}\n", "*a,\n") + "}", "with what its aliases stand for"},
+		"much of them": {"a: &a {window: 1s, kind: snowflake, namespace: " + long[:1000] + "}\ngenerators: {" + strings.ReplaceAll(many.String()[:20000], "{}\n", "*a,\n") + "}", "with its aliases resolved"},
 	} {
 		_, err := read(Sources{File: write(t, test[0]), Environ: []string{"HOME=/home/someone"}})
 		if err == nil || !strings.Contains(err.Error(), test[1]) {
@@ -75,7 +75,7 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 	}
 }
 
-// TestYAMLThatIsNoneOfOursSaysWhatToWrite is about what the words of YAML's library do not explain.
+// TestYAMLThatIsNoneOfOursSaysWhatToWrite is about faults that the YAML library's messages do not explain.
 func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 	for content, want := range map[string]string{
 		"generators: {a: {kind: ticket, aliases: [*]}}": `quoted: "*"`,

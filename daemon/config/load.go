@@ -16,16 +16,16 @@ import (
 
 // Sources are the places that settings come from, besides the defaults.
 type Sources struct {
-	// File is the path of the YAML file. Empty means the one that the variable
-	// SNOWFENCE_CONFIG names, and none if there is no such variable.
+	// File is the path of the YAML file. Empty means the file that the variable SNOWFENCE_CONFIG names,
+	// or no file without the variable.
 	File string
 
 	Environ []string          // in the form of os.Environ
 	Flags   map[string]string // that the user gave, by the path of the key that each stands for: {"http": ":7600"}
 	Kinds   []string          // of generator, that the program has
 
-	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means that only the
-	// schemes are looked at.
+	// CheckURL returns a *[engine.URLError] for a URL of a store that its engine can't read. Nil means
+	// that [Load] looks at the schemes alone.
 	CheckURL func(url string) error
 }
 
@@ -53,7 +53,7 @@ func Load(sources Sources) (Config, error) {
 	if sources.CheckURL != nil {
 		d.faults = append(d.faults, d.CheckStores(sources.CheckURL))
 	}
-	// What could not be read is at its default, so that other faults are found, too.
+	// An unreadable setting is at its default, so that other faults are found, too.
 	return d.Config, Join(d.faults...)
 }
 
@@ -64,7 +64,7 @@ type draft struct {
 	kinds  []string
 	faults []error
 
-	anyLayout bool                        // no layout is given for all generators
+	anyLayout bool                        // the layout for all generators is left out
 	layouts   map[string]snowfence.Layout // that generators give, by namespace
 }
 
@@ -89,8 +89,8 @@ const (
 	tooLong = "must be at most %d bytes"
 )
 
-// NotEmpty returns a text, and an error for an empty one, which is all that a forgotten variable leaves. The default
-// in its place would be another store or namespace than the one that was meant, or no token.
+// NotEmpty returns a text, and an error for an empty one, which is all that a forgotten variable
+// leaves. The default in its place would be a wrong store or namespace, or would drop the token.
 func NotEmpty(text string) (string, error) {
 	if text == "" {
 		return "", errors.New(isEmpty)
@@ -134,8 +134,8 @@ func (d *draft) readFlags(flags map[string]string) {
 }
 
 // anchor makes paths whole. Relative ones in a file begin at its folder, as one file must mean one store wherever
-// the program starts. Those of flags begin in the working directory. Variables outlive a change of directory, so
-// a store's path in one must be whole.
+// the program starts. Paths of flags begin in the working directory. Variables outlive a change of
+// directory, so a store's path in one must be whole.
 func (d *draft) anchor() {
 	for _, key := range slices.Sorted(maps.Keys(d.set)) {
 		s := d.set[key]
@@ -172,7 +172,7 @@ func (d *draft) anchorURL(key string, s setting) string {
 		d.written[url] = s.text
 		return url
 	case wrong != nil || storeurl.CheckFolder(path) != nil:
-		return url // what is wrong with the path is found with the rest of the URL
+		return url // the check of the whole URL finds the path's fault
 	}
 	return d.whole(key, "file:", strings.TrimPrefix(url, "file:"), s.origin, true)
 }

@@ -10,7 +10,7 @@ import (
 // path is a folder in each working directory, and so a space of ids in each.
 func TestPathIsExpandedOrRefusedNeverTakenLiterally(t *testing.T) {
 	environ := []string{"HOME=/home/me", "D=/srv", "END=/srv\n", "TILDE=~/x", "REL=rel", `QUOTED="/srv/q"`, "URL=file:/srv"}
-	settings := map[string]string{ // what stands around the path
+	settings := map[string]string{ // the text around the path
 		"store": "store: %q", "stores.a": "stores: {a: %q}", "data": "data: %q", "token-file": "token-file: %q",
 		"tls.certificate": "tls: {certificate: %q}", "tls.key": "tls: {key: %q}", "tls.client-ca": "tls: {client-ca: %q}",
 		"generators.codes.settings.key-file": "generators: {default: {}, codes: {kind: opaque, settings: {of: default, key-file: %q}}}",

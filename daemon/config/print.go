@@ -21,13 +21,13 @@ type Value struct {
 	Text   string // as a source would say it, without passwords
 	Origin Origin
 	About  string // its line of help; empty for a setting of a kind
-	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens where none
-	// is asked for. No text stands for that, so a file must not have it.
+	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens
+	// where clients need no token. Its text is empty, so a file must leave it out.
 	Unset bool
 }
 
 // Values returns every setting in effect, in the order of [Keys], the generators by
-// name. What was not set shows the default that holds.
+// name. An unset setting shows its default.
 func (c Config) Values() []Value {
 	s, values := newSchema(), []Value(nil)
 	add := func(prefix string, f *field, of any) {
@@ -73,8 +73,8 @@ func (c Config) Changed(other Config) []string {
 	return append(keys, slices.Sorted(maps.Keys(values))...)
 }
 
-// originOf returns where the value of a key came from. What a generator did
-// not set itself it has from its preset or from the key of the same name.
+// originOf returns where the value of a key came from. A generator's unset value came from its preset
+// or from the key of the same name.
 func (c Config) originOf(path string) Origin {
 	name, key, _ := splitGenerator(path)
 	section, _, _ := strings.Cut(key, ".")
@@ -139,7 +139,7 @@ func hide(reason, text, shown string) string {
 // ShowStore returns the URL of a store for people's eyes: as it was written, with ${NAME} for a variable, and without a password.
 func (c Config) ShowStore(url string) string { return c.display("store", url) }
 
-// Warnings returns what is odd about the sources but prevents nothing.
+// Warnings returns the warnings about the sources.
 func (c Config) Warnings() []string { return slices.Clone(c.warnings) }
 
 // StoreWarnings returns which stores of a complete configuration are sent a password that others can read on the way.

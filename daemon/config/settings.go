@@ -12,35 +12,36 @@ import (
 )
 
 // Config is the whole configuration. [Load] returns one that is complete and valid; a Config that is written by hand
-// starts from [Default] and ends with [Config.Complete]. The help in a tag says what its field is, and the default what
-// zero means; comments say the rest. See [field] for the tags.
+// starts from [Default] and ends with [Config.Complete]. The help in a tag describes its field, and the
+// default is the meaning of zero; comments have the rest. See [field] for the tags.
 type Config struct {
 	Store string `key:"store" flag:"store" holds:"url" help:"URL of the store, or a name in stores: ENGINES; mem:// is for a trial; ${NAME} stands for a variable"` // empty means the file store in Data's folder "store"
 
-	// Namespace and Layout are used by every generator that names none of its own. Zero means [snowfence.DefaultLayout].
+	// Namespace and Layout are used by every generator without its own. Zero means
+	// [snowfence.DefaultLayout].
 	Namespace string           `key:"namespace" flag:"namespace" default:"default" help:"space of unique ids that generators use unless they name their own"`
-	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, of generators that name none; a namespace that exists keeps its own if none is given"`
+	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, for generators without their own; if it is left out, an existing namespace keeps its own"`
 
 	Data           string `key:"data" flag:"data" holds:"path" help:"directory that the program may write to"` // needed unless Store is set
 	StoreMustExist bool   `key:"store-must-exist" flag:"store-must-exist" help:"refuse to make a store, a namespace or a counter that is gone; see docs/restoring.md"`
 
-	// The addresses of the fronts. Empty means none. A token file turns Thrift off unless clients show certificates,
-	// since its protocol has no tokens.
+	// The addresses of the fronts. Empty means off. A token file turns Thrift off unless clients show
+	// certificates, since its protocol can't carry tokens.
 	HTTP   string `key:"http" flag:"http" empty:"off" holds:"address" default:"127.0.0.1:7600" help:"address of the HTTP front as host:port; \"\" turns it off"`
 	RESP   string `key:"resp" flag:"resp" empty:"off" holds:"address" default:"127.0.0.1:7601" help:"address of the RESP front, for clients of Redis; \"\" turns it off"`
 	GRPC   string `key:"grpc" flag:"grpc" empty:"off" holds:"address" default:"127.0.0.1:7602" help:"address of the gRPC front; \"\" turns it off"`
 	Thrift string `key:"thrift" flag:"thrift" empty:"off" holds:"address" default:"127.0.0.1:7609" help:"address of the Thrift front, for clients of Twitter's Snowflake; \"\" turns it off"`
 
-	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, whose protocol names none"` // "default" need not be there: clients then get an error
+	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, since their protocol can't name one"` // "default" need not be there: clients then get an error
 
 	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`                             // empty means that the HTTP front has them
-	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means none
-	Pod    string   `key:"pod" help:"name of the pod that the program runs in: its label snowfence.example/active says whether it gives ids"`                                                  // empty means that it has no such label
+	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means off
+	Pod    string   `key:"pod" help:"name of the pod that the program runs in: its label snowfence.example/active says whether it gives ids"`                                                  // empty means that the program sets no label
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`
-	TLS       TLS    `key:"tls"`                                                                                                           // zero means that the listeners do not speak it
-	TokenFile string `key:"token-file" holds:"path" help:"file of the tokens that clients must show one of; 'snowfence token' makes them"` // empty means that no token is asked for
+	TLS       TLS    `key:"tls"`                                                                                      // zero means that the listeners do not speak it
+	TokenFile string `key:"token-file" holds:"path" help:"file of the accepted tokens; 'snowfence token' makes them"` // empty means that clients need no token
 
 	Log    Log    `key:"log"`
 	Limits Limits `key:"limits"`
@@ -48,7 +49,7 @@ type Config struct {
 	// Stores are URLs by the names that generators give them.
 	Stores map[string]string `key:"stores" each:"NAME" holds:"url" help:"URL of a further store, or of a database that a generator counts in"`
 
-	// Generators are the named sources of ids. None means one, "default", with the defaults.
+	// Generators are the named sources of ids. An empty map means one, "default", with the defaults.
 	Generators map[string]Generator `key:"generators"`
 
 	environ  []string           // as [Load] was given it
@@ -65,13 +66,13 @@ type TLS struct {
 	ClientCA    string `key:"client-ca" holds:"path" help:"file of the authorities that certificates of clients must come from, PEM; clients then need one"`
 }
 
-// Log says what is logged and how.
+// Log is the level and the format of the log.
 type Log struct {
 	Level  slog.Level `key:"level" flag:"log-level" words:"debug,info,warn,error" help:"least level that is logged: debug, info, warn or error"`
 	Format string     `key:"format" flag:"log-format" words:"text,json" help:"how the log is written: text or json"`
 }
 
-// Limits bound what one client can cause. Zero means the default.
+// Limits bound the load of one client. Zero means the default.
 type Limits struct {
 	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request"`
 	Body         int           `key:"body" unit:"bytes" default:"4096" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
@@ -83,13 +84,13 @@ type Limits struct {
 	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz and /activez at 503; 0 for not at all"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
-	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program, of which half is for what clients make it keep"`
+	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program; half of it is for clients' connections, requests and answers"`
 	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
 	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
 }
 
-// The kinds of fenced ids: of 64 bits, which are meant when none is named, and of up to 128.
+// The kinds of fenced ids: of 64 bits, which is the default, and of up to 128.
 const (
 	KindSnowflake = "snowflake"
 	KindWide      = "wide"
@@ -108,11 +109,11 @@ type Generator struct {
 	// layout need another namespace.
 	Namespace string `key:"namespace" kinds:"all" help:"space in which the ids are unique"`
 
-	Stores []string `key:"store" kinds:"all" help:"which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"` // names in [Config.Stores]; none means [Config.Store]
+	Stores []string `key:"store" kinds:"all" help:"which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"` // names in [Config.Stores]; empty means [Config.Store]
 	Preset string   `key:"preset" help:"preset that the layout and the policy are taken from"`                                                                     // Layout and Policy began as it: setting it changes nothing
 
 	Layout    snowfence.Layout `key:"layout" help:"layout of the ids, a preset's name or a text form"` // zero means the configuration's, or uuid8 for a wide generator if that is not wide
-	AnyLayout bool             // set by [Config.Complete] for kind snowflake when no layout is given: a namespace that exists keeps its own, and Layout is for a new one
+	AnyLayout bool             // set by [Config.Complete] for kind snowflake when the layout is left out: a namespace that exists keeps its own, and Layout is for a new one
 
 	Window    time.Duration `key:"window" help:"how far ahead of its use a lease is taken, from 50ms to 744h"` // zero means 60 s for a worker id from the pool and 5 s for a pinned one
 	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`                    // zero means the window and the policy's MaxRollback together
@@ -124,7 +125,7 @@ type Generator struct {
 	JournalAcrossReboots bool   `key:"journal-across-reboots" help:"go on with it after a restart of the host, too; not where hosts are started from images of disks"`
 
 	// Worker is the number within Datacenter, or else the whole number that the datacenter and worker bits make.
-	// Nil and none mean no restriction; for Datacenters, the record of the store.
+	// Nil and empty mean any; for Datacenters, the record of the store.
 	Worker      *int64             `key:"worker" help:"the one worker id that this generator uses"`
 	Workers     *fence.WorkerRange `key:"workers" help:"the range of worker ids that this generator uses, such as 32-1023"`
 	Datacenter  *int64             `key:"datacenter" help:"the datacenter whose worker ids this generator uses"`
@@ -142,7 +143,7 @@ type Generator struct {
 
 // policyKeys is [snowfence.Policy] with the keys of its fields.
 type policyKeys struct {
-	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before no ids are issued; 1ns allows no step"`
+	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before ids stop; 1ns allows no step"`
 	MaxBurst      time.Duration           `key:"max-burst" none:"1ns" help:"how far ahead of the clock a burst may stamp; 1ns never"`
 	MaxWait       time.Duration           `key:"max-wait" none:"1ns" help:"how long a request may wait for the next tick or the clock"`
 	WallEveryCall bool                    `key:"wall-every-call" help:"read the wall clock at every call, as older generators do"`
@@ -158,7 +159,7 @@ const (
 	JournalOff  = "false"
 )
 
-// DefaultGenerator is the one generator's name when none is configured.
+// DefaultGenerator is the name of the only generator when the configuration lists none.
 const DefaultGenerator = "default"
 
 // Default returns the configuration in which nothing is set, without a Data directory.
@@ -175,11 +176,11 @@ func Default() Config {
 // Names returns the names of the generators in order.
 func (c Config) Names() []string { return slices.Sorted(maps.Keys(c.Generators)) }
 
-// Journals is the folder with a folder for each generator's journal. Without a Data directory there is none.
+// Journals is the folder with a folder for each generator's journal. It needs a Data directory.
 func (c Config) Journals() string { return filepath.Join(c.Data, "journal") }
 
-// StoresOf returns the URLs of what a generator uses: one, or more of a kind that counts on
-// several servers.
+// StoresOf returns the URLs of a generator's stores: one, or more of a kind that counts on several
+// servers.
 func (c Config) StoresOf(g Generator) []string {
 	if len(g.Stores) == 0 {
 		return []string{c.Store}

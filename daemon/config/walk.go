@@ -19,7 +19,7 @@ type Key struct {
 	Path  string
 	Flag  string   // the name of serve's flag without hyphens, or empty
 	About string   // one line of help
-	Words []string // the only texts that it takes; none if it takes others
+	Words []string // the only texts that it takes; empty if it takes others
 }
 
 // Environment returns the name of the key's environment variable.
@@ -57,8 +57,8 @@ func Keys() []Key {
 	return keys
 }
 
-// schema is what the tags of [Config] and [Generator] say. Keys of one struct take effect in the order of their fields: a
-// preset brings a layout and a policy, and the keys behind it change them.
+// schema is the content of the tags of [Config] and [Generator]. Keys of one struct take effect in the
+// order of their fields: a preset brings a layout and a policy, and the keys behind it change them.
 type schema struct {
 	config, generator []*field
 	at                map[string]*field   // by [Key.Path]
@@ -134,7 +134,7 @@ func (s *schema) add(t reflect.Type, to *[]*field, section, within string, index
 	}
 }
 
-// field returns the field of a path, or nil if the path leads to none.
+// field returns the field of a path, or nil for an unknown path.
 func (s *schema) field(path string) *field { return s.at[general(path)] }
 
 // general returns a path as a [Key] has it, without the names that users choose.
@@ -152,8 +152,8 @@ func general(path string) string {
 // in returns the field's place in a *[Config] or *[Generator].
 func (f *field) in(of any) reflect.Value { return reflect.ValueOf(of).Elem().FieldByIndex(f.index) }
 
-// set reads the text of a key, relative to the struct. If it can't, it changes nothing and says what the text must be. A
-// preset sets a generator's layout and policy, too.
+// set reads the text of a key, relative to the struct. If it can't, it changes nothing and returns the
+// text's limits. A preset sets a generator's layout and policy, too.
 func (f *field) set(of any, key, text string) error {
 	v, err := f.codec().parse(text)
 	if err != nil {
@@ -199,8 +199,8 @@ func (f *field) complete(of any) error {
 	return nil
 }
 
-// canBeEmpty reports whether an empty text means something: an address that is off, a list of nothing, or what
-// the kind of a setting makes of it.
+// canBeEmpty reports whether an empty text means something: an address that is off, an empty list, or
+// the meaning that a setting's kind gives it.
 func (f *field) canBeEmpty() bool { return f.tag.Get("empty") != "" }
 
 // forEveryKind reports whether generators of every kind have the key.

@@ -106,7 +106,7 @@ func TestKeysOfAPolicyAreItsFields(t *testing.T) {
 	}
 }
 
-// FuzzFile holds that no file makes the parser panic. For an accepted file, the shown values
+// FuzzFile holds that the parser survives every file. For an accepted file, the shown values
 // make up a file that is accepted, too.
 func FuzzFile(f *testing.F) {
 	for _, seed := range []string{everything, "", "a", "- a", "a: {b: [c]}", "&a {b: *a}", "<<: {http: x}", "---\n...\n---", "generators: {a: &x {}, b: *x}", "\x00", "? {a: b}\n: c", "http: !!binary aGk=", " store: mem://", "store: ''"} {
@@ -128,7 +128,7 @@ func FuzzFile(f *testing.F) {
 		again.put("store", d.Store, Origin{})
 		again.build()
 		if again.complete(); Join(again.faults...) != nil {
-			t.Fatalf("what is shown is not accepted: %v", Join(again.faults...))
+			t.Fatalf("the shown values are not accepted: %v", Join(again.faults...))
 		}
 	})
 }

@@ -1,6 +1,6 @@
-// Package engine is what the program knows of the engines of stores without their client libraries: one table has
-// the schemes of their URLs, the keys that may be shown, and what the store is. It parses no URL in full and
-// opens nothing: package openstore does.
+// Package engine describes the engines of stores without their client libraries: one table has the
+// schemes of their URLs, the keys that may be shown, and the traits of the store. Package openstore
+// parses the URLs in full and opens the stores.
 package engine
 
 import (
@@ -14,19 +14,19 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Engine is what the program knows of an engine.
+// Engine describes an engine.
 type Engine struct {
 	Schemes  []string      // of its URLs, in lower case; the first one names it
 	Like     string        // how its URLs begin, for messages
-	Keys     string        // of its URLs' queries; none of their values is a secret
+	Keys     string        // of its URLs' queries; their values are not secret
 	Private  bool          // the store is of this process alone
-	Local    bool          // the store has no server
+	Local    bool          // the store works without a server
 	Loss     time.Duration // by which a store is lossy unless its URL says otherwise; 0 if it is durable
 	Clock    bool          // the engine has a clock of its own
 	Database bool          // its URLs can name a database of ids, too
 }
 
-// Table lists the engines. Package openstore has what opens each.
+// Table lists the engines. Package openstore opens their stores.
 func Table() []Engine {
 	const (
 		server  = "user password-file tls ca cert key loss "
@@ -52,10 +52,10 @@ func Table() []Engine {
 	}
 }
 
-// URLError is returned for a URL that names no store.
+// URLError is returned for a URL that does not name a store.
 type URLError struct {
 	URL    string // redacted
-	Reason string // what it must be
+	Reason string // the form of a valid URL
 }
 
 func (e *URLError) Error() string { return fmt.Sprintf("store URL %q: %s", e.URL, e.Reason) }
@@ -103,7 +103,7 @@ func Supported() string {
 // Private reports whether the store that the URL names is of this process alone.
 func Private(storeURL string) bool { e, _ := Of(storeURL); return e.Private }
 
-// Local reports whether the store that the URL names has no server.
+// Local reports whether the store that the URL names works without a server.
 func Local(storeURL string) bool { e, _ := Of(storeURL); return e.Local }
 
 // Loss returns by how much the store is lossy that the URL names, as far as the URL tells: 0 for one that it
@@ -126,8 +126,8 @@ func Loss(storeURL string) time.Duration {
 	return e.Loss
 }
 
-// Name returns the first scheme of the engine that a URL names, such as postgres; empty if it
-// names none.
+// Name returns the first scheme of the engine that a URL names, such as postgres; empty for an unknown
+// one.
 func Name(storeURL string) string {
 	e, err := Of(storeURL)
 	if err != nil {
@@ -143,8 +143,8 @@ func IsDatabase(text string) bool {
 	return e.Database && strings.Contains(text, "://")
 }
 
-// IsStore reports whether a text is the URL of a store and of nothing else: no
-// database, and no file whose name has a colon.
+// IsStore reports whether a text is the URL of a store alone: neither a database, nor a file whose name
+// has a colon.
 func IsStore(text string) bool {
 	e, err := Of(text)
 	_, rest, _ := strings.Cut(text, ":")

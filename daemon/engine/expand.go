@@ -15,12 +15,13 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // Expand puts variables in place of ${NAME} in a URL, so that a password need not stand
 // in the configuration or on a command line. They are escaped, so a password may hold
-// any characters, but in the URL of a folder, which knows no escapes; that may begin with ~/, too. A variable that is not
-// set or empty is an error, beside the URL with a word in its place. Lookup returns the value of a variable, or nothing.
+// any characters, but in the URL of a folder, where escapes have no meaning; that may begin with ~/,
+// too. A variable that is not set or empty is an error, beside the URL with a word in its place. Lookup
+// returns the value of a variable, or nothing.
 func Expand(storeURL string, lookup func(name string) string) (string, error) {
 	_, folder := Folder(storeURL)
 	var unset, broken []string
-	placeholder := "unset" // so that what else is wrong with the URL is found, too
+	placeholder := "unset" // so that other faults of the URL are found, too
 	if folder {
 		placeholder = "/unset"
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Hidden stands in place of what must not be seen.
+// Hidden stands in place of a secret.
 const Hidden = "xxxxx"
 
-// password is one in a text that is no URL, such as the key words of a driver.
+// password matches a password in a text other than a URL, such as the key words of a driver.
 var password = regexp.MustCompile(`(?i)((?:password|passwd|pwd)\s*=\s*)('(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?|\{[^}]*\}?|[^\s&;]+)`)
 
 // host is one of a URL, with a port or without. After another colon there may be a password.
@@ -53,8 +53,8 @@ func Redact(storeURL string) string {
 	return scheme + ":" + slashes + userinfo + path + query
 }
 
-// redactHosts hides the rest of a URL from the first colon on that no port follows: the hosts are forgotten, and a
-// password has their place.
+// redactHosts hides the rest of a URL from the first colon on that is not followed by a port: the hosts
+// are forgotten, and a password has their place.
 func redactHosts(rest string) string {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -70,7 +70,7 @@ func redactHosts(rest string) string {
 	return rest
 }
 
-// redactQuery hides the values of all keys but those that URLs of engines have.
+// redactQuery hides the values of all keys but the keys of engines' URLs.
 func redactQuery(query string) string {
 	var shown []string
 	for _, e := range Table() {

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Form is what the ids of a batch are made of.
+// Form is the form of the ids of a batch.
 type Form uint8
 
 const (
@@ -76,7 +76,7 @@ func (b *Batch) Reset() {
 	b.ends = b.ends[:0]
 }
 
-// Form returns the form of the ids in the batch, or zero when it has none.
+// Form returns the form of the ids in the batch, or zero when it is empty.
 func (b *Batch) Form() Form { return b.form }
 
 // Len returns how many ids the batch holds.
@@ -107,8 +107,8 @@ func grow[T any](b *Batch, form Form, ids *[]T, n int) ([]T, error) {
 	return (*ids)[had:], nil
 }
 
-// AppendText adds one text id, of which it keeps a copy. ErrForm is returned
-// when the batch holds ids of another form, ErrText when it is no valid text.
+// AppendText adds a copy of one text id. It returns ErrForm when the batch holds ids of another form,
+// and ErrText for an invalid text.
 func (b *Batch) AppendText(text []byte) error {
 	if err := b.become(Text); err != nil {
 		return err
@@ -168,8 +168,8 @@ func (b *Batch) textStart(i int) int {
 	return b.ends[i-1]
 }
 
-// AppendID appends the text of the i-th id, counted from 0, to dst. It
-// appends nothing when there is no such id.
+// AppendID appends the text of the i-th id, counted from 0, to dst. It appends nothing when i is out of
+// range.
 func (b *Batch) AppendID(dst []byte, i int) []byte {
 	if i < 0 || i >= b.Len() {
 		return dst
@@ -190,8 +190,7 @@ func (b *Batch) AppendID(dst []byte, i int) []byte {
 // it to spare the way through text.
 func (b *Batch) Numbers() []snowfence.ID { return b.numbers }
 
-// Ranges yields the 63-bit ids of the batch as runs of those that follow each other: the first of each, and how many
-// there are.
+// Ranges yields the 63-bit ids of the batch as runs of consecutive ids: the first id of each run, and its length.
 func (b *Batch) Ranges() iter.Seq2[snowfence.ID, int] {
 	return func(yield func(snowfence.ID, int) bool) {
 		for rest := b.numbers; len(rest) > 0; {
@@ -211,8 +210,8 @@ func (b *Batch) Ranges() iter.Seq2[snowfence.ID, int] {
 // It is valid until the batch is changed.
 func (b *Batch) Wides() []snowfence.WideID { return b.wides }
 
-// Texts yields the text of each id in order, whatever the form. What it yields
-// is valid until the next step only.
+// Texts yields the text of each id in order, whatever the form. A yielded text is valid until the next
+// step only.
 func (b *Batch) Texts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var scratch [MaxText]byte

@@ -8,14 +8,14 @@ import (
 
 // Capable is implemented by minters that can do more than mint.
 type Capable interface {
-	// Caps returns what the minter can do. The daemon calls it once, before the generator serves.
+	// Caps returns the minter's abilities. The daemon calls it once, before the generator serves.
 	Caps() Caps
 }
 
-// Caps is what a [Minter] can do beside minting. A field that is nil is something that it can't do, so the zero Caps are
-// those of a minter that only mints. The functions are safe for concurrent use.
+// Caps are the abilities of a [Minter] beside minting. A nil field is a missing ability, so the zero
+// Caps belong to a minter that only mints. The functions are safe for concurrent use.
 type Caps struct {
-	// Most is how many ids one call of Mint can be asked for. 0 sets no limit beside the daemon's.
+	// Most is how many ids one call of Mint can be asked for. 0 means the daemon's limit alone.
 	Most int
 
 	// Check returns why Mint would fail now, or nil. It uses nothing up and does not block.
@@ -31,14 +31,14 @@ type Caps struct {
 	Series   Series         // of a minter whose numbers are reserved, and can't be minted
 	Shows    Shower         // of a minter that shows the ids of another generator
 
-	// Lend returns what lends worker ids beside the minter's own, or why it can't now.
+	// Lend returns a lender of worker ids beside the minter's own, or the reason why it can't now.
 	Lend func() (Lender, error)
 
 	// Row reads the row of leaf_alloc that the minter counts on.
 	Row func(ctx context.Context) (Row, error)
 }
 
-// CapsOf returns what a minter can do.
+// CapsOf returns a minter's abilities.
 func CapsOf(m Minter) Caps {
 	if c, ok := m.(Capable); ok {
 		return c.Caps()
@@ -68,7 +68,7 @@ type Series interface {
 
 // Shower shows the ids of another generator as texts, and reads them back. The daemon mints by the other generator.
 type Shower interface {
-	// Of is the name of the other generator. It never changes.
+	// Of is the name of the other generator. It stays the same.
 	Of() string
 	Show(id string) (text string, err error)
 	Read(text string) (id string, err error)

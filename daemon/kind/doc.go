@@ -1,6 +1,5 @@
-// Package kind says what a kind of id must provide, so that programs can serve
-// kinds of their own beside the fenced 64-bit ids: numbers of a segment, UUIDs,
-// daily numbers.
+// Package kind is the contract of a kind of id, so that programs can serve kinds of their own beside
+// the fenced 64-bit ids: numbers of a segment, UUIDs, daily numbers.
 //
 // A [Minter] mints ids in batches into a [Batch] that its caller owns and uses
 // again. One call carries any number of ids and costs no allocation an id, so
@@ -9,10 +8,9 @@
 // says how to open its minter. A minter that can do more, such as say when its
 // numbers end, says so in its [Caps].
 //
-// The package promises fronts three things, whatever the kind: a mint call
-// adds exactly the ids asked for or none; every id has a text of 1 to 255
-// bytes of visible ASCII without a quote or a backslash, so that it goes into
-// JSON, a line of text or a protocol's string as it is; and that text is the
-// same in every front. Whether ids are unique is the kind's own promise, and
-// its documentation must say what that rests on.
+// The package promises fronts three things, whatever the kind: a mint call adds exactly the requested
+// ids or nothing; every id has a text of 1 to 255 bytes of visible ASCII without a quote or a
+// backslash, so that it goes into JSON, a line of text or a protocol's string as it is; and that text
+// is the same in every front. Whether ids are unique is the kind's own promise, and its documentation
+// must name the basis of that promise.
 package kind

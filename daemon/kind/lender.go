@@ -24,7 +24,7 @@ type Lender interface {
 // LeaseForm is a request about a lease as protocols carry it: each field is a text, and empty if it is left out.
 type LeaseForm struct {
 	Now, Host, PID, Program string
-	Worker                  string // that the request's path names; empty where a protocol has none
+	Worker                  string // that the request's path names; empty where a protocol lacks it
 	Lease, Mark             string // of an extension or a release
 	Next, Open              string // of a release
 	Token                   string // the name of the client's token; the service fills it in
@@ -32,7 +32,7 @@ type LeaseForm struct {
 
 // Lent is the answer to a claim or an extension.
 type Lent struct {
-	Lease, Mark        string // a claim has no mark
+	Lease, Mark        string // a claim's mark is empty
 	Worker, Datacenter int64
 	Layout             snowfence.Layout
 	Base, Check        string // in decimal

@@ -9,13 +9,12 @@ import (
 
 // Minter mints the ids of one generator.
 type Minter interface {
-	// Form is the form of every id that this minter mints. It never changes.
+	// Form is the form of every id that this minter mints. It stays the same.
 	Form() Form
 
-	// Mint appends exactly n new ids, n being at least 1, to the batch. When
-	// it returns an error it has appended nothing, and no id that it may have
-	// used up is ever given to anybody. It must not look at what the batch
-	// holds already, nor keep the batch.
+	// Mint appends exactly n new ids, n being at least 1, to the batch. When it returns an error it has
+	// appended nothing, and never gives out ids that it may have used up. It must not look at the ids
+	// in the batch, nor keep the batch.
 	//
 	// Mint is safe for concurrent use with different batches. It honours the
 	// context while it waits. An error that a later call may not meet should
@@ -23,10 +22,10 @@ type Minter interface {
 	Mint(ctx context.Context, n int, into *Batch) error
 }
 
-// Closer is implemented by minters that hold something which others can use
-// once it is given back.
+// Closer is implemented by minters that hold a right or numbers, which others can use once they are
+// given back.
 type Closer interface {
-	// Close gives back what the minter holds. A call to Mint that is under way
+	// Close gives the minter's holdings back. A call to Mint that is under way
 	// ends first or fails, and later ones fail. Close stops early, with an
 	// error, when the context ends.
 	Close(ctx context.Context) error
@@ -38,25 +37,23 @@ var ErrUnavailable = snowfence.NewError(snowfence.ClassUnavailable, "kind: no id
 
 // Kind is a kind of id that a daemon can serve. It is safe for concurrent use.
 type Kind interface {
-	// Name is what the configuration calls the kind: lower-case letters,
+	// Name is the kind's name in the configuration: lower-case letters,
 	// digits and hyphens, beginning with a letter.
 	Name() string
 
-	// Configure reads the settings of one generator and returns what opens it,
-	// which keeps them in the kind's own types. It is called once for each
-	// generator of this kind, before anything is opened. A [*SettingError] is
-	// returned for a setting that the kind does not know or can't use.
+	// Configure reads the settings of one generator and returns its opener, which keeps them in the
+	// kind's own types. It is called once for each generator of this kind, before anything is opened. A
+	// [*SettingError] is returned for a setting that the kind does not know or can't use.
 	Configure(settings map[string]string) (Opener, error)
 }
 
-// Opener opens the minter of one generator. It may wait for what it needs, while
-// the daemon runs and says that it is not ready. After an error the daemon calls it
-// again, until the generator serves. An error of class [snowfence.ClassUsage] or
-// [snowfence.ClassFinal] refuses the generator, and the daemon ends when every
-// generator is refused.
+// Opener opens the minter of one generator. It may wait for its store or its rights, while the daemon
+// runs and reports that it is not ready. After an error the daemon calls it again, until the generator
+// serves. An error of class [snowfence.ClassUsage] or [snowfence.ClassFinal] refuses the generator, and
+// the daemon ends when every generator is refused.
 type Opener func(ctx context.Context, spec Spec) (Minter, error)
 
-// Spec is what a daemon gives a generator that it opens.
+// Spec is the daemon's part of a generator that it opens.
 type Spec struct {
 	// Generator is the generator's name.
 	Generator string
@@ -76,7 +73,7 @@ type Spec struct {
 type SettingError struct {
 	// Key is the setting's name.
 	Key string
-	// Limit says what the value must be, or that the kind has no such setting.
+	// Limit describes a valid value, or says that the kind lacks the setting.
 	Limit string
 }
 

@@ -28,8 +28,8 @@ type Lease struct {
 	// Generator is the status of the present term's generator; zero without a term.
 	Generator snowfence.GeneratorStatus
 
-	// ClockOffset is how far the clock was ahead of the store's at the last comparison. ClockCompared is false if
-	// there was none.
+	// ClockOffset is how far the clock was ahead of the store's at the last comparison. ClockCompared
+	// is false before the first one.
 	ClockOffset   time.Duration
 	ClockCompared bool
 
@@ -55,7 +55,7 @@ type Counter struct {
 	Left, Total int64
 	Held        []Range
 
-	// RunsOut is when no number is left, at the average rate. It is zero if that is not known.
+	// RunsOut is when the numbers are used up, at the average rate. It is zero if that is not known.
 	RunsOut time.Time
 
 	// Waiting is how many calls wait for numbers.

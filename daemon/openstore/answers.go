@@ -11,7 +11,7 @@ const (
 	maxColumns = 4096    // of a table, in MySQL
 )
 
-// reply counts what follows a request. Of a stream, rows don't count: they are taken one by one.
+// reply counts the bytes that follow a request. Rows of a stream don't count: they are taken one by one.
 type reply struct {
 	stream bool
 	size   int
@@ -33,7 +33,7 @@ type header struct {
 	rest  int // bytes of the message behind them, still to come
 }
 
-// fill takes from b until there are n bytes, and returns what is left of b.
+// fill takes from b until there are n bytes, and returns the rest of b.
 func (h *header) fill(b []byte, n int) ([]byte, bool) {
 	take := min(max(n-len(h.bytes), 0), len(b))
 	h.bytes = append(h.bytes, b[:take]...)

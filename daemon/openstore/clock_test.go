@@ -105,11 +105,11 @@ func (i *issuer) issue(ctx context.Context) error {
 	return err
 }
 
-// noWorker is no worker id.
+// noWorker stands for a missing worker id.
 const noWorker = -1
 
-// goesOn waits until ids are issued with another worker id than the one given. What
-// its term has reserved, a holder issues before it looks at its clock.
+// goesOn waits until ids are issued with another worker id than the one given. A holder issues the
+// reserved ids of its term before it looks at its clock.
 func (i *issuer) goesOn(than int64) {
 	i.t.Helper()
 	testkit.Eventually(i.t, func(ctx context.Context) error {
@@ -149,7 +149,7 @@ func (i *issuer) stopsWhile(offset time.Duration) {
 	}
 }
 
-// versions are those of all registers.
+// versions returns the versions of all registers.
 func (i *issuer) versions() map[string]store.Version {
 	i.t.Helper()
 	versions := map[string]store.Version{}

@@ -17,10 +17,10 @@ type Database struct {
 	quote string // around identifiers
 }
 
-// Connect returns a pool on the primary of the database that a URL names, for tables that
-// generators count in: of the driver's connections every one is judged as a store's is, by
-// what the URL promises. It connects when it is first used. A *[URLError] is returned for a
-// wrong URL, or a file that can't be used.
+// Connect returns a pool on the primary of the database that a URL names, for tables that generators
+// count in. It judges every connection of the driver by the URL's promises, as a store does. It
+// connects when it is first used. A *[URLError] is returned for a wrong URL, or a file that can't be
+// used.
 func Connect(databaseURL string) (*Database, error) {
 	config, err := sqlstore.ParseURL(databaseURL)
 	if err == nil {
@@ -44,10 +44,9 @@ func newDatabase(db *sql.DB, d sqlstore.Dialect) *Database {
 	return &Database{db, false, `"`}
 }
 
-// OpenDatabase connects to the first host that answers of a URL of PostgreSQL or MySQL, for
-// those who only read. It may be a replica.
-// The keys of a store, table, durable, loss and whole-pages, have no place in it. A
-// *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
+// OpenDatabase connects to the first host of a URL of PostgreSQL or MySQL that answers, for callers
+// that only read. It may be a replica. It refuses the keys of a store: table, durable, loss and
+// whole-pages. A *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
 // password.
 func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	config, err := sqlstore.ParseURL(databaseURL)

@@ -22,8 +22,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// earlier is the state of a store that an earlier version of this program wrote, as
-// its server showed it, and what that version read in it. See testdata/35e8b1d.
+// earlier is the state of a store that an earlier version of this program wrote, as its server showed
+// it, and that version's reading of it. See testdata/35e8b1d.
 type earlier struct {
 	Loss      string
 	Clock     time.Time // when it was taken
@@ -41,7 +41,7 @@ type earlierWorker struct {
 	Floor, Until snowfence.Tick
 	Holder       string
 	Quarantined  bool
-	Text         string // what it printed
+	Text         string // the printed line
 }
 
 // TestStoreOfAnEarlierVersionGoesOn puts the state that an earlier version left in a
@@ -96,7 +96,7 @@ type earlierWorld struct {
 	was      earlier
 	store    store.Store
 	hasClock bool
-	known    map[earlierID]earlierWorker // what the next claim of each has to respect
+	known    map[earlierID]earlierWorker // the state that the next claim of each has to respect
 }
 
 type earlierID struct {
@@ -163,7 +163,7 @@ func (w *earlierWorld) readsTheSame() {
 	}
 }
 
-// listsTheSame shows that the roster reads what the earlier version's did.
+// listsTheSame shows that the roster reads the same as the earlier version's roster.
 func (w *earlierWorld) listsTheSame() {
 	w.Helper()
 	var found []earlierWorker
@@ -205,9 +205,8 @@ func (w *earlierWorld) roster(namespace string) *roster.Roster {
 
 func (w *earlierWorld) layout(namespace string) snowfence.Layout { return w.roster(namespace).Layout() }
 
-// claims claims at one time every worker id that there is, all at once, and shows
-// which of those with a register can be claimed. None is left for a holder that would
-// take any.
+// claims claims every worker id at one time, all at once, and shows which ones with a register can be
+// claimed. A holder that would take any worker id finds all of them taken.
 func (w *earlierWorld) claims(wall time.Time, can func(earlierWorker) bool) {
 	w.Helper()
 	s, clock := w.at(wall)
@@ -218,8 +217,7 @@ func (w *earlierWorld) claims(wall time.Time, can func(earlierWorker) bool) {
 				Store: s, Namespace: namespace, Layout: layout, Worker: worker, Clock: clock, ClaimWait: wait,
 			})
 		}
-		// What can't be claimed is not worth waiting for, and what can comes late on a
-		// busy machine.
+		// A failing claim is not worth a wait, and a claim that works comes late on a busy machine.
 		const short, long = 100 * time.Millisecond, time.Minute
 		type claim struct {
 			worker int64
@@ -272,7 +270,7 @@ func (w *earlierWorld) claims(wall time.Time, can func(earlierWorker) bool) {
 	}
 }
 
-// last returns what is known of a worker id.
+// last returns the known state of a worker id.
 func (w *earlierWorld) last(namespace string, worker int64) earlierWorker {
 	if e, ok := w.known[earlierID{namespace, worker}]; ok {
 		return e
@@ -280,8 +278,8 @@ func (w *earlierWorld) last(namespace string, worker int64) earlierWorker {
 	return earlierWorker{Namespace: namespace, Worker: worker, State: roster.Free, Text: "without a register"}
 }
 
-// claimedAbove shows that a term is the next one, and that its ids begin where no
-// earlier one can have. It is known from then on.
+// claimedAbove shows that a term is the next one, and that its ids begin above all earlier ids. The
+// term is known from then on.
 func (w *earlierWorld) claimedAbove(holder *fence.Holder, e earlierWorker) {
 	w.Helper()
 	s := holder.Status()

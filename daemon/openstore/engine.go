@@ -1,9 +1,10 @@
-// Package openstore opens the store that a URL names: it has the one list of how each engine parses its URLs and
-// is opened, and of what can be made in it by hand. Package engine has what is known without a client library.
+// Package openstore opens the store that a URL names: it has the one list of the engines' parsers, of
+// their functions that open stores, and of the schemas that operators can make by hand. Package engine
+// has the part that needs no client library.
 //
 // For mem:// there is mem: as well, which YAML takes for a key unless it is quoted.
 //
-// No error of this package shows a password that stands in a URL.
+// Errors of this package hide the passwords of URLs.
 package openstore
 
 import (
@@ -17,7 +18,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// URLError is returned for a URL that names no store.
+// URLError is returned for a URL that does not name a store.
 type URLError = engine.URLError
 
 // refuse returns the *URLError for an error about a URL.
@@ -54,22 +55,22 @@ func prepare(storeURL string) (parsed, error) {
 	return p, nil
 }
 
-// Open opens the store that the URL names, and makes what its engine needs. It returns
+// Open opens the store that the URL names, and makes the parts that its engine needs. It returns
 // a *[URLError] for a wrong URL or a file that can't be used, else the engine's error.
 func Open(ctx context.Context, storeURL string) (store.Store, error) {
 	return open(ctx, storeURL, false)
 }
 
-// OpenExisting opens the store that the URL names and makes nothing: for all who
-// read what others wrote, and are not to leave a store behind where a URL was
-// mistyped. It returns an error that is [Missing] when nothing is there, and else
-// what Open returns. etcd, Redis and memory make nothing: there it is Open.
+// OpenExisting opens the store that the URL names and makes nothing: for callers that read others'
+// registers, so that a mistyped URL leaves nothing behind. It returns an error that is [Missing] when
+// the store is missing, and else the result of Open. etcd, Redis and memory make nothing: there it is
+// Open.
 func OpenExisting(ctx context.Context, storeURL string) (store.Store, error) {
 	return open(ctx, storeURL, true)
 }
 
-// OpenFor opens as Open does. If the store must exist, it opens as OpenExisting does, and a missing
-// one is an error that is [Missing] and says what to do.
+// OpenFor opens as Open does. If the store must exist, it opens as OpenExisting does, and returns an
+// error that is [Missing], with advice, for a missing store.
 func OpenFor(ctx context.Context, storeURL string, mustExist bool) (store.Store, error) {
 	s, err := open(ctx, storeURL, mustExist)
 	return s, gone(err, mustExist)
@@ -98,8 +99,8 @@ func open(ctx context.Context, storeURL string, existing bool) (store.Store, err
 	return s, nil
 }
 
-// Schema returns what has to be made by hand in the store that the URL names, where the
-// program may not make it: a statement in SQL, a stream's configuration; empty where
+// Schema returns the table or stream that an operator makes by hand in the store that the URL names,
+// where the program may not make it: a statement in SQL, or a stream's configuration; empty where
 // nothing is needed. It connects to nothing, and returns a *[URLError] for a wrong URL.
 func Schema(storeURL string) (string, error) {
 	p, err := parse(storeURL)
@@ -109,7 +110,7 @@ func Schema(storeURL string) (string, error) {
 	return p.schema()
 }
 
-// Warnings are what an operator must know whenever the store is used.
+// Warnings returns the sentences that an operator must read whenever the store is used.
 func Warnings(s store.Store) []string {
 	if w, ok := s.(interface{ Warnings() []string }); ok {
 		return w.Warnings()
@@ -117,7 +118,7 @@ func Warnings(s store.Store) []string {
 	return nil
 }
 
-// LogTo gives the store a logger for what an operator must know, if it takes one.
+// LogTo gives the store a logger for messages to the operator, if it takes one.
 func LogTo(s store.Store, log *slog.Logger) {
 	if l, ok := s.(interface{ LogTo(*slog.Logger) }); ok {
 		l.LogTo(log)

@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// What docs/engines.md says of claims and extensions, on real servers of this
+// The claims and extensions of docs/engines.md, on real servers of this
 // host that sync every write:
 //
 //	go test ./openstore -run '^$' -bench . -benchtime 200x
@@ -45,8 +45,7 @@ func BenchmarkClaim(b *testing.B) {
 	})
 }
 
-// BenchmarkExtension is one swap of a register's size, which is what an
-// extension is.
+// BenchmarkExtension is one swap of a register's size, like an extension.
 func BenchmarkExtension(b *testing.B) {
 	eachEngine(b, func(b *testing.B, s store.Store) {
 		key, value := "bench/"+fmt.Sprint(time.Now().UnixNano()), make([]byte, 450)

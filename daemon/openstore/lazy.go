@@ -18,8 +18,8 @@ const openLimit = 10 * time.Second
 // again until that succeeds: so a program can start while its store is away. An attempt
 // may outlive the call that began it, so that short calls open a slow store too. Each
 // reads the files that the URL names. Lazy calls opened, unless it is nil, once, with
-// the open store. One that must exist is not made, as by [OpenFor]. It returns a *[URLError] when the URL
-// names no store.
+// the open store. If the store must exist, Lazy makes nothing, like [OpenFor]. It returns a *[URLError]
+// when the URL does not name a store.
 func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Store, error) {
 	p, err := parse(storeURL)
 	if err != nil {
@@ -40,7 +40,7 @@ func Lazy(storeURL string, mustExist bool, opened func(store.Store)) (store.Stor
 	return l, nil
 }
 
-// lazy is a store that may not be open yet. A call that can't open it reaches no engine.
+// lazy is a store that may not be open yet. A call that can't open it fails without the engine.
 type lazy struct {
 	name   string
 	stores storeclient.Opener[store.Store]

@@ -12,9 +12,8 @@ import (
 )
 
 // TestEveryEngineIsLinearizable opens each engine by its URL, on a server of
-// its own behind a proxy, and judges what its clients were told while
-// connections broke and fell silent, replies got lost, and the server was
-// killed and started again.
+// its own behind a proxy, and judges the answers to its clients while connections broke and fell
+// silent, replies got lost, and the server was killed and started again.
 func TestEveryEngineIsLinearizable(t *testing.T) {
 	const loss, moment = time.Second, 300 * time.Millisecond
 	for _, name := range testkit.EngineNames() {

@@ -11,8 +11,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// A journal's page is used on the store whose name it has. So no two stores may have one name, and what does not say
-// which store it is has no place in it: passwords, certificates, what can be lost.
+// A journal's page is used on the store whose name it has. So two stores must not share a name, and the
+// name leaves out every part that does not identify the store: passwords, certificates, losses.
 func TestNameOfAStoreSaysWhichOneItIs(t *testing.T) {
 	named := func(url string) string { // nothing is opened
 		t.Helper()

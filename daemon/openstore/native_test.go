@@ -28,7 +28,7 @@ import (
 type native struct {
 	Kind   string // "file", "key", "znode", "statement", …
 	Name   string
-	Header string // what stands beside the content: an ACL, a score, headers
+	Header string // the parts beside the content: an ACL, a score, headers
 	Text   string // the content, if it is text
 	Base64 []byte // the content, if it is not
 }
@@ -79,7 +79,7 @@ func restore(t *testing.T, engine string, was earlier) string {
 	return url
 }
 
-// restoreFiles makes the 256 folders too, most of which are empty.
+// restoreFiles makes the 256 folders, too; most are empty.
 func restoreFiles(dir string, state []native) error {
 	for i := range 256 {
 		if err := os.MkdirAll(filepath.Join(dir, "registers", fmt.Sprintf("%02x", i)), 0o700); err != nil {

@@ -15,12 +15,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// sharedLoss is what a lossy engine declares that tests share.
+// sharedLoss is the declared loss of a lossy engine that tests share.
 const sharedLoss = 100 * time.Millisecond
 
 var lifetime testkit.Lifetime
 
-// engines are those that tests share, which leave them as they are. Each starts when a test first asks for it.
+// engines are shared by the tests, which leave them as they are. Each starts when a test first asks for it.
 var engines = func() map[string]func() testkit.Engine {
 	all := map[string]func() testkit.Engine{}
 	for _, name := range testkit.EngineNames() {

@@ -26,9 +26,9 @@ func openSQL(ctx context.Context, config sqlstore.Config, existing bool) (*sqlst
 }
 
 // driverOf returns the driver of a dialect. Whole means that statements are sent whole, in one
-// go, with their arguments in the text: only for arguments of digits, which no character set
-// reads as anything else. It is of MySQL alone: PostgreSQL takes arguments beside the text.
-// Stream means that one request may have any number of rows.
+// go, with their arguments in the text: only for arguments of digits, which are the same in every
+// character set. It is of MySQL alone: PostgreSQL takes arguments beside the text. Stream means that
+// one request may have any number of rows.
 func driverOf(d sqlstore.Dialect, whole, stream bool) sqlstore.Driver {
 	if d == sqlstore.MySQL {
 		connector := func(server sqlstore.Server) (driver.Connector, error) { return mysqlConnector(server, whole, stream) }
@@ -46,8 +46,8 @@ func duplicateKey(err error) bool {
 
 // postgresConnector makes connections to one server by pgx.
 func postgresConnector(server sqlstore.Server, stream bool) (driver.Connector, error) {
-	// The library makes a config only of a text, and fills it from files and the
-	// environment; what matters is set here.
+	// The library makes a config only of a text, and fills it from files and the environment; the lines
+	// below set the fields that matter.
 	config, err := pgx.ParseConfig("host=localhost port=5432 user=snowfence dbname=snowfence sslmode=disable passfile='' target_session_attrs=any")
 	if err != nil {
 		return nil, fmt.Errorf("prepare driver: %w", err)
@@ -70,8 +70,8 @@ func postgresConnector(server sqlstore.Server, stream bool) (driver.Connector, e
 		return pgproto3.NewFrontend(guard.Reader(r), guard.Writer(w))
 	}
 	config.OnPgError = func(_ *pgconn.PgConn, refused *pgconn.PgError) bool {
-		// A connection that was made when its server still was the primary is of
-		// no more use; the next call makes another one.
+		// A connection that was made when its server still was the primary is useless now; the next
+		// call makes another one.
 		const readOnly = "25006" // read_only_sql_transaction
 		return refused.Severity != "FATAL" && refused.SeverityUnlocalized != "FATAL" && refused.Code != readOnly
 	}
@@ -123,13 +123,12 @@ func mysqlConnector(server sqlstore.Server, whole, stream bool) (driver.Connecto
 	return surviving{connector, config.Addr}, nil
 }
 
-// uncancelled is a connection whose server can't be asked to cancel what runs
-// on it.
+// uncancelled is a connection whose statements can't be cancelled on the server.
 //
 // When a context ends, pgx closes the connection and asks the server by another
 // one to cancel the statement. But a commit that waits for a standby is not
-// undone by that: it stops waiting, and shows to everybody what a failover
-// still takes away. So a dial for that, by the connection's address, must fail.
+// undone by that: it stops waiting, and everybody sees a write that a failover still takes away. So a
+// dial for that, by the connection's address, must fail.
 type uncancelled struct{ net.Conn }
 
 const networkOfUncancelled = "uncancelled"

@@ -36,7 +36,7 @@ func (s surviving) Connect(ctx context.Context) (driver.Conn, error) {
 	return c, nil
 }
 
-// conn is what a connection of either driver can do.
+// conn has the methods that connections of both drivers share.
 type conn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -48,7 +48,7 @@ type conn interface {
 	driver.SessionResetter
 }
 
-// survivor is a connection. It is no more of use after a panic.
+// survivor is a connection. It is useless after a panic.
 type survivor struct {
 	conn   conn
 	server string
@@ -131,7 +131,7 @@ type survivingTx struct {
 func (t survivingTx) Commit() error   { return t.c.only(t.tx.Commit) }
 func (t survivingTx) Rollback() error { return t.c.only(t.tx.Rollback) }
 
-// statement is what one of either driver can do.
+// statement has the methods that statements of both drivers share.
 type statement interface {
 	driver.Stmt
 	driver.StmtExecContext
@@ -161,7 +161,7 @@ func (s survivingStatement) QueryContext(ctx context.Context, args []driver.Name
 	return s.c.query(func() (driver.Rows, error) { return s.statement.QueryContext(ctx, args) })
 }
 
-// rows is what those of either driver can do that is asked for here.
+// rows has the methods of both drivers' rows that this package uses.
 type rows interface {
 	driver.Rows
 	driver.RowsColumnTypeDatabaseTypeName

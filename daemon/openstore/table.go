@@ -24,12 +24,12 @@ type parsed struct {
 	open func(ctx context.Context, existing bool) (store.Store, error)
 	// files returns an error unless each file that the URL names can be used.
 	files func() error
-	// schema returns what can be made by hand; see Schema.
+	// schema returns the parts that can be made by hand; see Schema.
 	schema func() (string, error)
 }
 
-// parserOf returns what reads the URLs of an engine, by the first of its schemes, and opens nothing. Its error
-// says what the URL must be.
+// parserOf returns the parser of an engine's URLs, by the first of its schemes. The parser opens
+// nothing, and its error describes a valid URL.
 func parserOf(name string) func(storeURL string) (parsed, error) {
 	switch name {
 	case "file":
@@ -61,7 +61,7 @@ func parserOf(name string) func(storeURL string) (parsed, error) {
 
 func ddl(c sqlstore.Config) (string, error) { return sqlstore.DDL(c.Dialect, c.Table) }
 
-// parser makes of an engine's functions what parses its URLs. Schema is nil if there is none.
+// parser makes the parser of an engine's URLs from the engine's functions. Schema may be nil.
 func parser[C any, S store.Store](parse func(string) (C, error), open func(context.Context, C, bool) (S, error), schema func(C) (string, error)) func(string) (parsed, error) {
 	return func(storeURL string) (parsed, error) {
 		c, err := parse(storeURL)

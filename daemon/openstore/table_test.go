@@ -40,7 +40,8 @@ func TestTableHasTheKeysOfEveryEngine(t *testing.T) {
 	}
 }
 
-// TestTableHasTheLossOfEveryEngine holds the table, which links no engine, to the engines' own constants.
+// TestTableHasTheLossOfEveryEngine compares the table, which does not link the engines, with the
+// engines' own constants.
 func TestTableHasTheLossOfEveryEngine(t *testing.T) {
 	own := map[string]time.Duration{
 		"redis": redisstore.DefaultLoss, "postgres": sqlstore.DefaultLoss, "mysql": sqlstore.DefaultLoss, "nats": natsstore.DefaultLoss,

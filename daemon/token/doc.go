@@ -1,4 +1,4 @@
-// Package token knows the tokens that clients show, and what each of them allows.
+// Package token holds the tokens of clients, with the rights of each.
 //
 // Tokens stand in one file, which holds either one token as it is, or a line for each:
 //
@@ -6,8 +6,8 @@
 //	billing  sha256:8b9d6f866d980f4d1f8be45…   generators=orders,invoices rate=5000
 //	ops      sha256:60303ae22b998861bce3b2…
 //
-// Such a line holds the token's hash alone, so that reading the file opens no door. The hash needs
-// no salt and no slow function, since [New] makes tokens of 256 random bits.
+// Such a line holds the token's hash alone, so a reader of the file can't use the token. A plain hash
+// is enough, without salt, since [New] makes tokens of 256 random bits.
 //
 // A [Ring] reads its file again when it changes. A file that can't be read then changes nothing: the
 // tokens before stay valid, and the log says why.

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Lengths of a token in bytes: the least makes guessing hopeless if the token is random, the most
-// is what any client can put into a header.
+// Lengths of a token in bytes: the least makes guessing hopeless if the token is random, and every
+// client can put the most into a header.
 const (
 	minLength = 16
 	maxLength = 1024
@@ -49,13 +49,14 @@ func Bearer(header string) string {
 	return strings.TrimSpace(token)
 }
 
-// Grant is what one token allows. It never changes, and is safe for concurrent use.
+// Grant has the rights of one token. It does not change, and is safe for concurrent use.
 type Grant struct {
 	// Name tells tokens apart, in the log and the metrics. It is empty for the one token of a file
 	// without names.
 	Name string
 
-	// Generators are those that may be used, by name. None means every one; [NoGenerator] alone, none of them.
+	// Generators are the names of the allowed generators. An empty list allows every generator;
+	// [NoGenerator] alone allows none.
 	Generators []string
 
 	// Rate is how many ids a second all clients with this token may ask for. 0 means any number.
@@ -69,7 +70,7 @@ type Grant struct {
 	limit *rate.Limiter // nil without a rate
 }
 
-// NoGenerator in place of generators' names allows none: such a token is for metrics alone.
+// NoGenerator in place of generators' names forbids all: such a token is for metrics alone.
 const NoGenerator = "-"
 
 // Allows reports whether a generator may be used.
@@ -81,7 +82,7 @@ func (g *Grant) Allows(generator string) bool {
 // one with [NoGenerator].
 func (g *Grant) ReadsMetrics() bool { return len(g.Generators) == 0 || g.Generators[0] == NoGenerator }
 
-// Limiter returns what all clients with this token share, or nil without a rate.
+// Limiter returns the rate limiter that all clients with this token share, or nil without a rate.
 func (g *Grant) Limiter() *rate.Limiter { return g.limit }
 
 // String returns the line of a file that grants it.
@@ -89,7 +90,7 @@ func (g *Grant) String() string {
 	return g.Name + " " + g.hash.String() + g.rights()
 }
 
-// rights is what follows the hash in the line.
+// rights returns the text after the hash in the line.
 func (g *Grant) rights() (text string) {
 	if len(g.Generators) > 0 {
 		text += " generators=" + strings.Join(g.Generators, ",")
@@ -106,8 +107,8 @@ func (g *Grant) rights() (text string) {
 // prefix begins every token of [New], so that scanners of secrets know one.
 const prefix = "snowfence_"
 
-// New makes a token of 256 random bits. The line for the file is the grant's String. An error is
-// returned for what no line can hold, and when the randomness can't be read.
+// New makes a token of 256 random bits. The line for the file is the grant's String. It returns an
+// error for a name or rights that a line can't hold, and when it can't read the randomness.
 func New(random io.Reader, name string, generators []string, rate, lend int) (token string, g *Grant, err error) {
 	var secret [32]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
@@ -130,7 +131,7 @@ func New(random io.Reader, name string, generators []string, rate, lend int) (to
 	return token, g, nil
 }
 
-// word is what names of tokens and generators are made of.
+// word matches the names of tokens and generators.
 var word = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 const (
@@ -220,11 +221,12 @@ func parse(content string) ([]*Grant, error) {
 	return grants, nil
 }
 
-// ofLine is a part of a line that nobody chose for a token: a hash, or rights.
+// ofLine matches a part of a line that can't be a token: a hash, or rights.
 var ofLine = regexp.MustCompile(`(?i)sha256:|:[0-9a-f]{64}$|^(generators|rate|lend)=`)
 
-// bare reads a file that holds one token as it is. The rest of a line that was cut is no token: its reader could use it. A
-// name is such a rest, unless it has the digits of hexadecimal alone, as random tokens and UUIDs do.
+// bare reads a file that holds one token as it is. The rest of a cut line is not a token: a reader of
+// the file could use it. A name is such a rest, unless it has the digits of hexadecimal alone, as
+// random tokens and UUIDs do.
 func bare(token string) ([]*Grant, error) {
 	if token == "" {
 		return nil, errors.New("the file is empty: it needs a line for each token, as 'snowfence token NAME' prints it")

@@ -22,7 +22,7 @@ type Ring struct {
 	state  atomic.Pointer[state]
 }
 
-// state is what one reading of the file brought.
+// state is the result of one reading of the file.
 type state struct{ grants []*Grant }
 
 // Unchanged reports whether two looks at a file found it as it was. A file that was put in its place is another
@@ -39,11 +39,11 @@ func Open(path string) (*Ring, error) {
 	return r, err
 }
 
-// Grant returns what a token allows, or nil. It takes the same time for every wrong one of a length.
+// Grant returns a token's grant, or nil. It takes the same time for every wrong one of a length.
 func (r *Ring) Grant(hash Hash) *Grant { return find(r.state.Load().grants, hash) }
 
-// Now returns what a grant's token allows now: its line may have changed. It returns nil if the token is no
-// longer valid.
+// Now returns the present grant of a grant's token: its line may have changed. It returns nil if the
+// token is no longer valid.
 func (r *Ring) Now(g *Grant) *Grant {
 	grants := r.state.Load().grants
 	if slices.Contains(grants, g) {
@@ -52,8 +52,8 @@ func (r *Ring) Now(g *Grant) *Grant {
 	return find(grants, g.hash)
 }
 
-// Reload reads the file again if it changed, and reports whether it did. It writes to the log which tokens came
-// and went, with what they allow. While the file can't be read, the tokens stay as they are.
+// Reload reads the file again if it changed, and reports whether it did. It logs the tokens that came
+// and went, with their rights. While the file can't be read, the tokens stay as they are.
 func (r *Ring) Reload(log *slog.Logger) (changed bool) {
 	before := r.state.Load().grants
 	changed, err := r.load()
@@ -73,7 +73,7 @@ func (r *Ring) Reload(log *slog.Logger) (changed bool) {
 	return changed
 }
 
-// Again reads the file at once, whether or not it seems to have changed. What is wrong with it is said once more. The
+// Again reads the file at once, whether or not it seems to have changed. It logs a fault once more. The
 // same goroutine calls it as Reload.
 func (r *Ring) Again(log *slog.Logger) (changed bool) {
 	r.seen, r.failed = nil, ""
@@ -130,8 +130,8 @@ func (r *Ring) load() (changed bool, err error) {
 	return true, nil
 }
 
-// read tells the two kinds of file apart: a token has no blanks, and a file of lines has. Lines end with a line
-// break: what is left of the last one may allow more than the whole line.
+// read tells the two kinds of file apart: a file of lines has blanks, and a token can't have them.
+// Lines end with a line break: a part of the last line may allow more than the whole line.
 func read(content string) ([]*Grant, error) {
 	trimmed := strings.TrimSpace(content)
 	if !strings.ContainsAny(trimmed, " \t\n#") {
@@ -160,7 +160,7 @@ func (r *Ring) adopt(grants []*Grant) {
 			case old.String() == g.String():
 				grants[i] = old
 			case old.Name == g.Name && old.hash == g.hash && old.Rate == g.Rate:
-				g.limit = old.limit // other rights change nothing about what the client owes
+				g.limit = old.limit // the client owes the same with other rights
 			}
 		}
 	}

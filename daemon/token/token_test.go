@@ -64,8 +64,8 @@ func TestFileOfOneTokenAllowsEverything(t *testing.T) {
 	}
 }
 
-// TestFileCutShortGivesNoRights is about a file that is being written, or was not written to its end: what is left of a line
-// may allow more than the whole line.
+// TestFileCutShortGivesNoRights is about a file that is being written, or was not written to its end: a
+// part of a line may allow more than the whole line.
 func TestFileCutShortGivesNoRights(t *testing.T) {
 	whole := "# two teams\nbilling-of-the-shop " + HashOf("secret").String() + " generators=orders,invoices rate=50\n"
 	for n := range len(whole) {
@@ -222,7 +222,7 @@ func TestTokenOfFewCharactersIsWarnedOf(t *testing.T) {
 		"Change-me-change-me": "",
 		"PASSWORDPASSWORD":    "the token's different characters are 7, should be 8 or more",
 		"0f3d9a7be1c24586":    "",
-		"ops " + HashOf("aaaaaaaaaaaaaaaa").String() + "\n": "", // nobody sees it in a hash
+		"ops " + HashOf("aaaaaaaaaaaaaaaa").String() + "\n": "", // a hash hides it
 	} {
 		r, err := Open(write(t, content))
 		if err != nil {

@@ -1,6 +1,6 @@
 // Package budget bounds the memory that clients make the daemon keep for them: open connections,
-// requests that are not complete, batches, and answers that were not read yet. All fronts take from
-// one budget, so no number of connections goes past it. Whoever gets nothing refuses its client.
+// requests that are not complete, batches, and answers that were not read yet. All fronts take from one
+// budget, so any number of connections stays within it. A front that gets nothing refuses its client.
 package budget
 
 import (
@@ -11,11 +11,11 @@ import (
 // ErrSpent is returned when a client can't have more memory.
 var ErrSpent = errors.New("clients keep all of the memory that limits.memory allows them")
 
-// Small is the most bytes of what may still be taken when large requests have spent their part. So
+// Small is the most bytes that a request may still take when large requests have spent their part. So
 // requests for single ids go on.
 const Small = 32 << 10
 
-// Budget is a number of bytes. Use [New] to make one. Nil has no bounds. It is safe for concurrent use.
+// Budget is a number of bytes. Use [New] to make one. Nil is unbounded. It is safe for concurrent use.
 type Budget struct {
 	most int64
 	used atomic.Int64
@@ -24,7 +24,7 @@ type Budget struct {
 // New returns a budget of so many bytes.
 func New(bytes int) *Budget { return &Budget{most: int64(bytes)} }
 
-// Take takes bytes, or returns [ErrSpent]. Whatever is taken must be given back.
+// Take takes bytes, or returns [ErrSpent]. The caller must give them back.
 func (b *Budget) Take(bytes int) error {
 	if b == nil || bytes <= 0 {
 		return nil
@@ -40,7 +40,7 @@ func (b *Budget) Take(bytes int) error {
 	return nil
 }
 
-// Add takes bytes without a bound, of which the caller knows that they were to be had just now.
+// Add takes bytes without a bound. The caller knows that they were free just now.
 func (b *Budget) Add(bytes int) {
 	if b != nil && bytes > 0 {
 		b.used.Add(int64(bytes))

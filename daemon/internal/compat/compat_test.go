@@ -146,8 +146,8 @@ func TestSegmentsAreAsTinyidCountsThem(t *testing.T) {
 	}
 }
 
-// TestClientOfTinyidThatGetsNothingIsLogged is for Simple forms: there a client sees no reason, and takes a cut
-// batch for the whole.
+// TestClientOfTinyidThatGetsNothingIsLogged is for Simple forms: there a client can't see the reason,
+// and takes a cut batch for the whole.
 func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	clock := setClock{Clock: snowfence.SystemClock()}

@@ -18,7 +18,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// Answer is an answer in another system's form. Its status is 0 if that system has no such answer.
+// Answer is an answer in another system's form. Its status is 0 if that system lacks such an answer.
 type Answer struct {
 	Status int
 	Type   string // of the content
@@ -29,7 +29,7 @@ type Answer struct {
 // the HTTP front does.
 type Answerer func(*http.Request, front.Client) (Answer, error)
 
-// parameters are those of the query, and then those of a form that the front has read.
+// parameters are the parameters of the query, and then of a form that the front has read.
 func parameters(r *http.Request) url.Values {
 	all := r.URL.Query()
 	for name, values := range r.PostForm {
@@ -128,13 +128,13 @@ func leaf(r *http.Request, client front.Client, snowflake bool) (Answer, error) 
 	}
 }
 
-// nameless reports whether the client may use no generator of that name.
+// nameless reports whether the client lacks a generator of that name.
 func nameless(err error) bool {
 	p := new(front.Problem)
 	return errors.As(err, &p) && (p.Type == front.UnknownGenerator || p.Type == front.NotAllowed)
 }
 
-// one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints none.
+// one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints nothing.
 func one(r *http.Request, client front.Client, name string, snowflake bool) (*kind.Batch, error) {
 	use, err := client.Use(name)
 	if err != nil {
@@ -159,7 +159,7 @@ func ours(p *front.Problem) bool {
 	return false
 }
 
-// code returns what Leaf calls a problem.
+// code returns Leaf's code of a problem.
 func code(of front.Type) int {
 	switch of {
 	case front.UnknownGenerator:
@@ -187,7 +187,7 @@ func leafFault(r *http.Request, client front.Client, status int, exception, mess
 	})
 }
 
-// LeafDecode answers with what an id of the layout that all generators share says. Leaf writes the time
+// LeafDecode answers with the parts of an id, by the layout that all generators share. Leaf writes the time
 // in its server's zone, too.
 func LeafDecode(r *http.Request, client front.Client) (Answer, error) {
 	layout, parts, err := client.Parts(parameters(r).Get("snowflakeId"))

@@ -71,7 +71,7 @@ func tiny(data any, err error) (Answer, error) {
 	return jsonOf(http.StatusOK, tinyResponse{nil, 6, p.Detail}), err
 }
 
-// simple is a bare answer, empty where tiny has an error. Its client sees no reason, so the log has it.
+// simple is a bare answer, empty where tiny has an error. Its client can't see the reason, so the log has it.
 func simple(r *http.Request, client front.Client, body []byte, err error) (Answer, error) {
 	if err != nil {
 		a, err := tiny(nil, err)
@@ -90,7 +90,7 @@ func admitted(r *http.Request, client front.Client) (url.Values, error) {
 	return query, client.Authorize(query.Get("token"))
 }
 
-// batch mints as many numbers as are asked for, or as many as may be, and separates them by commas.
+// batch mints the requested number of ids, or the most that it may, and separates them by commas.
 func batch(r *http.Request, client front.Client) (string, error) {
 	query, err := admitted(r, client)
 	if err != nil {

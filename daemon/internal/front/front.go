@@ -14,19 +14,20 @@ type Service interface {
 	// Guarded reports whether clients must show a token.
 	Guarded() bool
 
-	// Client returns the client at an address. Where tokens are asked for it may do nothing yet.
+	// Client returns the client at an address. Where clients need tokens it may do nothing yet.
 	Client(address netip.Addr) Client
 
 	// Statuses returns how each generator stands, by name.
 	Statuses() []Status
 }
 
-// Client is one client: a connection, or where a protocol has no sessions one request. It may do what its token allows,
-// as fast as its token and its address may ask. Its errors are [*Problem]s. It is not safe for concurrent use.
+// Client is one client: a connection, or one request where a protocol lacks sessions. Its token
+// gives its rights, and its token and its address have a rate. Its errors are [*Problem]s. It is not
+// safe for concurrent use.
 type Client interface {
-	// Authorize returns an error unless the token is valid, or none is asked for. It takes the same time for every
-	// wrong token of a length. After too many wrong tokens from an address no token is looked at, not even a right
-	// one: or guesses would be as fast as requests.
+	// Authorize returns an error unless the token is valid, or clients need no token. It takes the same
+	// time for every wrong token of a length. After too many wrong tokens from an address it refuses
+	// even a right one: or guesses would be as fast as requests.
 	Authorize(token string) error
 
 	// Guessed reports whether Authorize has looked at a token, and it was wrong.
@@ -38,7 +39,7 @@ type Client interface {
 	// Trusted reports whether the front has identified the client.
 	Trusted() bool
 
-	// Who returns a key for maps that tells clients apart: by their token, and where they show none by their address.
+	// Who returns a key for maps that tells clients apart: by their token, or without a token by their address.
 	Who() any
 
 	// Admit returns an error if the client may not use a generator. It takes nothing from a rate.
@@ -60,14 +61,15 @@ type Client interface {
 	// Release gives back the memory that [Use.Hold] has returned.
 	Release(bytes int)
 
-	// Decode says what an id, in any encoding, means under a layout, by default the one that all generators share;
-	// or as an id of a generator, which can be opaque. The answer becomes JSON. It costs one id, as Parts does.
+	// Decode takes an id apart, in any encoding, under a layout, by default the one that all generators
+	// share; or as an id of a generator, which can be opaque. The answer becomes JSON. It costs one id,
+	// as Parts does.
 	Decode(id, layout, generator string) (any, error)
 
 	// Parts takes an id apart by the layout that all generators share.
 	Parts(id string) (snowfence.Layout, snowfence.Parts, error)
 
-	// LeafRows returns the rows of leaf_alloc that generators count on, of those that the client may use. Each costs
+	// LeafRows returns the rows of leaf_alloc that the client's generators count on. Each costs
 	// one id.
 	LeafRows(ctx context.Context) ([]kind.Row, error)
 
@@ -84,7 +86,7 @@ type Use interface {
 	// Kind is the kind of the generator's ids.
 	Kind() string
 
-	// Form returns what the ids are made of, or zero while the generator is starting.
+	// Form returns the form of the ids, or zero while the generator is starting.
 	Form() kind.Form
 
 	// Most returns how many ids one request may ask for.
@@ -97,8 +99,8 @@ type Use interface {
 	// gives it back by [Client.Release] when the answer is written.
 	Hold(n int) (bytes int, err error)
 
-	// Mint appends n new ids to the batch, on an error none. It takes them from the rates of the client, and gives
-	// back those that were not used.
+	// Mint appends n new ids to the batch, or nothing on an error. It takes them from the rates of the
+	// client, and gives unused ones back.
 	Mint(ctx context.Context, n int, into *kind.Batch) error
 
 	// Show appends the text by which an opaque generator shows an id that exists. It costs one id.
@@ -140,7 +142,7 @@ type Meter interface {
 	Agent(name string) (count func())
 }
 
-// Limits are those of a front's connections and requests.
+// Limits are the limits of a front's connections and requests.
 type Limits struct {
 	Connections               int // open ones, of all fronts
 	Header, Body              int // bytes of a request

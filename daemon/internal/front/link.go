@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Address is the address of a client, with its connection, which counts what it keeps until a request is complete.
+// Address is the address of a client, with its connection, which counts its bytes until a request is complete.
 type Address struct {
 	net.Addr
 	Conn interface{ Complete() }
@@ -18,7 +18,7 @@ func Complete(remote net.Addr) {
 	}
 }
 
-// Host returns the address of a connection's other end, without a zone; the zero address if it has none.
+// Host returns the address of a connection's other end, without a zone; the zero address without one.
 func Host(remote net.Addr) netip.Addr {
 	if of, ok := remote.(Address); ok {
 		remote = of.Addr
@@ -29,7 +29,7 @@ func Host(remote net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// Neighbours is what counts as one address: in IPv6 a host has a whole /64 to choose from.
+// Neighbours returns the prefix that counts as one address: in IPv6 a host has a whole /64 to choose from.
 func Neighbours(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Meaning is what a problem means to the client.
+// Meaning is the meaning of a problem to the client.
 type Meaning uint8
 
 // The meanings.
@@ -14,8 +14,8 @@ const (
 	Invalid      Meaning = iota // the request can't be right, now or later
 	Unauthorized                // the token is missing or wrong
 	Forbidden                   // the token does not allow it
-	NotFound                    // what was asked for does not exist
-	Conflict                    // what was asked for has ended, or is another's
+	NotFound                    // the generator or its number does not exist
+	Conflict                    // the reservation or lease has ended, or is another's
 	TooMany                     // the client asks for more than it may; less, or later, may succeed
 	Unavailable                 // the same request may succeed later
 	Cancelled                   // the client does not wait for the answer
@@ -63,8 +63,8 @@ const (
 	Types = iota // how many types there are
 )
 
-// description says what a type is called, means and, in one line for people, is. The
-// detail, for minters' errors, tells nothing that only an operator should read.
+// description has a type's name, its meaning and its title, one line for people. The detail, for
+// minters' errors, leaves out facts that only an operator should read.
 type description struct {
 	name    string
 	meaning Meaning
@@ -72,7 +72,7 @@ type description struct {
 	detail  string
 }
 
-// describe returns a type's description; that of none is empty.
+// describe returns a type's description, which is empty for an unknown type.
 func (t Type) describe() description {
 	types := [Types]description{
 		UnknownGenerator:   {"unknown-generator", NotFound, "No generator has this name", ""},
@@ -117,17 +117,17 @@ func (t Type) describe() description {
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 
-// Meaning returns what problems of this type mean to the client.
+// Meaning returns the meaning of problems of this type to the client.
 func (t Type) Meaning() Meaning { return t.describe().meaning }
 
 // Title returns one line for people, the same for all problems of the type.
 func (t Type) Title() string { return t.describe().title }
 
-// RetrySoon is when to come back where nothing better is known. A lost lease
+// RetrySoon is the pause before a retry where a better one is unknown. A lost lease
 // is claimed again within a second if the store answers.
 const RetrySoon = time.Second
 
-// Problem returns a problem of the type that may be over soon, with what the type says of it.
+// Problem returns a problem of the type that may be over soon, with the type's detail.
 func (t Type) Problem(cause error) *Problem {
 	return &Problem{Type: t, Detail: t.describe().detail, RetryAfter: RetrySoon, Cause: cause}
 }
@@ -141,23 +141,23 @@ func (t Type) Field(field, value, limit string) *Problem {
 	return &Problem{Type: t, Field: field, Value: value, Limit: limit, Detail: fmt.Sprintf("%s is %q: %s", field, value, limit)}
 }
 
-// Plain returns a problem of the type that time does not mend, with what the type says of it.
+// Plain returns a problem of the type that time does not mend, with the type's detail.
 func (t Type) Plain() *Problem { return &Problem{Type: t, Detail: t.describe().detail} }
 
 // Problem is the error of every verb of a [Client] and a [Use].
 type Problem struct {
 	Type Type
-	// Detail says what happened. It names no other client, host or file.
+	// Detail describes the problem. It leaves out other clients, hosts and files.
 	Detail string
-	// Field, Value and Limit say which part is wrong, what it was and must be, if one is.
+	// Field, Value and Limit are the wrong part of the request, its value and its limit, or empty.
 	Field, Value, Limit string
 	// RetryAfter is when the same request may succeed; zero if that is not known.
 	RetryAfter time.Duration
-	// Cause is what happened, for the log alone.
+	// Cause is the error behind the problem, for the log alone.
 	Cause error
 }
 
-// Error says what happened, for the log.
+// Error describes the problem, for the log.
 func (p *Problem) Error() string {
 	if p.Cause != nil {
 		return fmt.Sprintf("%s: %s: %v", p.Type, p.Detail, p.Cause)
@@ -168,7 +168,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// ProblemOf returns the problem that an error is. An error that is none is of type [Internal].
+// ProblemOf returns the problem in an error, or one of type [Internal] for another error.
 func ProblemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p

@@ -14,12 +14,12 @@ type Status struct {
 	Namespace string
 	// Form is zero while the generator is starting.
 	Form kind.Form
-	// Problem is what a request would meet now or before long, or nil.
+	// Problem is the problem that a request would meet now or before long, or nil.
 	Problem *Problem
 	// StandsBy is true while another process holds the generator's one worker id, and nothing is wrong. Problem is of
 	// type [Standby] then.
 	StandsBy bool
-	// Lease is nil while the generator is starting, or if its kind needs none.
+	// Lease is nil while the generator is starting, or if its kind works without a lease.
 	Lease *kind.Lease
 	// Counter is nil while the generator is starting, or if a store does not count its ids.
 	Counter *kind.Counter
@@ -30,9 +30,9 @@ type Status struct {
 	// EndsSoon is true from a year before Ends, and while a counter has a tenth of its numbers
 	// left at most: its use may grow, and a daily sequence has no rate.
 	EndsSoon bool
-	// Trouble is a store that does not do its part, although ids are minted still; nil if there is none.
+	// Trouble is a store that does not do its part, although ids are minted still, or nil.
 	Trouble *Trouble
-	// IDs and Requests count what was minted, Problems what was not.
+	// IDs and Requests count the minted ids and their requests, Problems the failed requests.
 	IDs      uint64
 	Requests uint64
 	Problems map[Type]uint64
@@ -42,7 +42,7 @@ type Status struct {
 type Trouble struct {
 	Text  string    // in the store's words
 	Since time.Time // the first request that failed
-	Until time.Time // until then ids go on; zero if that is not known, or there are none
+	Until time.Time // until then ids go on; zero if that is unknown, or ids have stopped
 }
 
 // Active reports whether every generator can mint, and will be able to for a while.

@@ -23,8 +23,8 @@ const (
 	// strangerTime is how long the first message of a client without a valid token may take.
 	strangerTime = time.Second
 
-	// refusedTime is how long the first message of a call may take that gets no memory. Most clients send
-	// it together with the call, and learn why they are refused.
+	// refusedTime is how long the first message of a call may take when the memory is used up. Most
+	// clients send the message together with the call, and learn why they are refused.
 	refusedTime = 50 * time.Millisecond
 )
 
@@ -41,7 +41,7 @@ type opening struct {
 	conn     *conn
 	memory   *budget.Budget
 	bytes    int  // that the call has taken from the memory
-	stranger bool // the call counts among those of strangers
+	stranger bool // the call counts among the calls of strangers
 	released atomic.Bool
 }
 
@@ -69,7 +69,7 @@ func (o *opening) began() {
 	o.clock.Stop()
 }
 
-// release gives back what the call has taken, once.
+// release gives the call's memory and its place back, once.
 func (o *opening) release() {
 	if o.released.Swap(true) {
 		return
@@ -94,7 +94,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	if s.config.Service.Guarded() {
 		shown := strings.Join(call.Header["authorization"], ",")
 		probe := shown == "" && call.FullMethodName == grpc_health_v1.Health_Check_FullMethodName
-		if !probe { // a probe guesses no token
+		if !probe { // a probe does not guess tokens
 			o.err = o.client.Authorize(token.Bearer(shown))
 			o.conn.judge(o.client, o.err == nil)
 		}
@@ -118,8 +118,8 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	return o, nil
 }
 
-// admit takes the memory of a call, and its place among those of strangers. It returns a [*front.Problem] if
-// there is none.
+// admit takes the memory of a call, and its place among the calls of strangers. It returns a
+// [*front.Problem] if either is used up.
 func (s *Server) admit(o *opening, call *tap.Info, stranger bool) error {
 	bytes := perStream
 	for name, values := range call.Header {
@@ -166,7 +166,8 @@ func (s *Server) unary(ctx context.Context, request any, _ *grpc.UnaryServerInfo
 	return outgoing{message, o.conn, false}, nil
 }
 
-// plain leaves the answer to a compressed call as it is: what gRPC makes of it would not be counted.
+// plain leaves the answer to a compressed call as it is: the memory of gRPC's compressed answer would
+// not be counted.
 func plain(ctx context.Context) {
 	if of, ok := grpc.ServerTransportStreamFromContext(ctx).(interface{ RecvCompress() string }); ok && of.RecvCompress() != "" {
 		_ = grpc.SetSendCompressor(ctx, "identity") // it fails only after the first answer
@@ -200,7 +201,7 @@ func (s *Server) stream(server any, stream grpc.ServerStream, _ *grpc.StreamServ
 	}
 }
 
-// enter counts a stream. No client has more than a part of all.
+// enter counts a stream. One client has at most a part of all streams.
 func (s *Server) enter(who any) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,8 +223,8 @@ func (s *Server) enter(who any) (leave func(), err error) {
 	}, nil
 }
 
-// client returns the client that makes a call. A [*front.Problem] is returned unless its token is
-// valid, or none is asked for.
+// client returns the client that makes a call. It returns a [*front.Problem] unless the token is valid,
+// or clients need no token.
 func (s *Server) client(ctx context.Context) (front.Client, error) {
 	o := openingOf(ctx)
 	return o.client, o.err

@@ -65,7 +65,7 @@ func (a *answers) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.NewBuffer(&r.bytes, r)}, nil
 }
 
-// Get is for pools that gRPC takes buffers from, and this is none.
+// Get is for pools that gRPC takes buffers from. An answer is not such a pool.
 func (r *answer) Get(length int) *[]byte {
 	bytes := make([]byte, length)
 	return &bytes

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// connections is a listener whose connections know what they owe their clients.
+// connections is a listener whose connections count their unread answers.
 type connections struct {
 	net.Listener
 	patience     time.Duration // for a client to read
@@ -40,8 +40,8 @@ type conn struct {
 	guesses   front.Guesses
 	known     atomic.Bool // a valid token was shown
 
-	mu     sync.Mutex // guards what follows
-	unread int        // answers that gRPC has not written, but for those of streams
+	mu     sync.Mutex // guards the fields below
+	unread int        // answers that gRPC has not written, without answers of streams
 	bytes  int        // that all take
 	since  time.Time  // from when on the client has time to read the next of them
 	late   *time.Timer
@@ -74,8 +74,8 @@ func of(remote net.Addr) (*conn, net.Addr) {
 	return nil, remote
 }
 
-// owe takes the memory of an answer that gRPC is to write. The connection is closed if it then writes none for too
-// long, since its client does not read them. The client of a stream may pause.
+// owe takes the memory of an answer that gRPC is to write. If gRPC then stays silent for too long, the
+// connection is closed, since its client does not read. The client of a stream may pause.
 func (c *conn) owe(bytes int, paused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func (c *conn) look() {
 	}
 }
 
-// paid gives back the memory of an answer that was written, or that nobody waits for any more.
+// paid gives the memory of an answer back that was written or given up.
 func (c *conn) paid(bytes int, paused bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,13 +1,13 @@
 // Package grpcfront is the gRPC front. It translates the calls of api/snowfencev1 into calls of
 // package front, and problems into statuses with details.
 //
-// It also serves what clients of gRPC expect: reflection, and health without a token. A generator's name
-// stands for its health, and "" and the name of service Ids for that of all.
+// It also serves reflection, and health without a token, which clients of gRPC expect. A generator's name
+// stands for its health, and "" and the name of service Ids for the health of all.
 //
 // # Streams
 //
-// The client decides how fast a stream is, by HTTP/2's flow control. A stream mints one message ahead of
-// what can be sent. It may wait for its client for ever, so there are 1,000 at most.
+// The client decides how fast a stream is, by HTTP/2's flow control. A stream mints one message before
+// it can send it. It may wait for its client for ever, so there are 1,000 at most.
 //
 // # Draining
 //

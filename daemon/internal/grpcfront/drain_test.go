@@ -82,7 +82,8 @@ func TestDrainDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	f.drainsSoon(t)
 }
 
-// untilStill returns how many ids were minted once the streams mint no more. No other call may mint.
+// untilStill waits until the streams stop minting, and returns the number of minted ids. Other calls
+// must not mint meanwhile.
 func (f *fixture) untilStill(t *testing.T) int64 {
 	t.Helper()
 	before := int64(-1)

@@ -20,7 +20,7 @@ type health struct {
 	client  func(context.Context) (front.Client, error)
 }
 
-// poll looks each second until the front drains, so that a client which watches is told of changes.
+// poll looks each second until the front drains, so that watching clients see changes.
 func (h *health) poll(clock snowfence.Clock, draining <-chan struct{}) {
 	for {
 		expired, stop := clock.After(time.Second)
@@ -85,7 +85,7 @@ func shows(client front.Client, name string) bool {
 // ofAll reports whether a name stands for all generators together.
 func ofAll(name string) bool { return name == "" || name == snowfencev1.Ids_ServiceDesc.ServiceName }
 
-// look takes over how the generators stand, for those that ask and those that watch.
+// look updates the health of the generators, for checks and watches.
 func (h *health) look() {
 	states := map[bool]grpc_health_v1.HealthCheckResponse_ServingStatus{
 		true: grpc_health_v1.HealthCheckResponse_SERVING, false: grpc_health_v1.HealthCheckResponse_NOT_SERVING,

@@ -36,7 +36,7 @@ func (s *ids) Next(ctx context.Context, r *snowfencev1.NextRequest) (*snowfencev
 	return answer, s.mint(ctx, client, cmp.Or(r.GetGenerator(), s.config.Generator), cmp.Or(int(r.GetCount()), 1), r.GetRanges(), answer)
 }
 
-// mint mints n ids into an answer, in place of what it holds.
+// mint mints n ids into an answer, and replaces its content.
 func (s *ids) mint(ctx context.Context, client front.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
 	use, err := client.Use(generator)
 	if err != nil {

@@ -95,7 +95,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 }
 
-// silent is a client of HTTP/2 that reads no answers: its window is 0.
+// silent is a client of HTTP/2 that leaves its answers unread: its window is 0.
 func (f *fixture) silent(t *testing.T) (*http2.Framer, func(stream uint32, end bool, payload []byte)) {
 	t.Helper()
 	c, err := net.Dial("tcp", f.address)
@@ -152,7 +152,7 @@ func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
 		t.Errorf("%d answers were kept", kept)
 	}
 	f.memory.Give(fixtureMemory/4*3 - left)
-	// What they took is there again.
+	// They have given their memory back.
 	for began := time.Now(); f.memory.Used() > 0; runtime.Gosched() {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("%d bytes are still taken", f.memory.Used())
@@ -177,7 +177,7 @@ func TestFewCallsOfStrangersWaitForTheirMessage(t *testing.T) {
 		}
 		if h, ok := frame.(*http2.HeadersFrame); ok && h.StreamEnded() {
 			if ended++; ended == maxOfStrangers && f.memory.Used() == 0 {
-				t.Error("the first calls ended before those that are too many")
+				t.Error("the first calls ended before the calls beyond the limit")
 			}
 		}
 	}
@@ -199,7 +199,7 @@ func TestCompressedCallIsAnsweredPlain(t *testing.T) {
 func TestFirstMessageMustComeInTime(t *testing.T) {
 	for name, x := range map[string]struct {
 		token  string
-		limit  time.Duration // for clients with a token, or where none is asked for
+		limit  time.Duration // for clients with a token, or where clients need no token
 		method string
 	}{
 		"unary":                {"", 100 * time.Millisecond, snowfencev1.Ids_Next_FullMethodName},

@@ -21,13 +21,13 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// Config says what the front is made of. All of it must be given.
+// Config has the parts of the front. All must be given.
 type Config struct {
-	Service   front.Service   // what the front translates for
+	Service   front.Service   // answers the calls that the front translates
 	Meter     front.Meter     // counts calls; each message of a stream is one
 	Limits    front.Limits    // of connections and messages, without zeros
-	Generator string          // of calls that name none
-	Memory    *budget.Budget  // for calls and answers; nil has no bounds
+	Generator string          // of calls without a generator's name
+	Memory    *budget.Budget  // for calls and answers; nil is unbounded
 	Clock     snowfence.Clock // says when health is looked at again
 }
 
@@ -38,7 +38,7 @@ type Server struct {
 	health *health
 	calls  atomic.Int64 // under way, without streams
 
-	mu      sync.Mutex  // guards what follows
+	mu      sync.Mutex  // guards streams and of
 	streams int         // open
 	of      map[any]int // by [front.Client.Who]
 
@@ -49,9 +49,9 @@ type Server struct {
 
 const (
 	maxCalls       = 100  // under way on one connection, as on the HTTP front; more wait
-	maxOfStrangers = 8    // of those that wait for a message of a client without a valid token
+	maxOfStrangers = 8    // calls that wait for a message of a client without a valid token
 	maxStreams     = 1000 // open; one of ids that waits keeps two messages, and 64 KiB that gRPC queues
-	maxOfOne       = 300  // of those of one token, or of one address
+	maxOfOne       = 300  // streams of one token, or of one address
 	readBuffer     = 8 << 10
 	settling       = 500 * time.Millisecond // between looks of Drain whether calls are under way still
 )
@@ -72,7 +72,7 @@ func New(cfg Config) *Server {
 		grpc.ReadBufferSize(readBuffer), // of each connection
 		grpc.ForceServerCodecV2(newAnswers()),
 		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))), // their stacks have grown already
-		// A connection that is silent for a minute is asked for a sign of life. Clients may ask the server, too.
+		// The server pings a connection that is silent for a minute. Clients may ask the server, too.
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.Limits.IdleTimeout, Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.InTapHandle(s.open),
@@ -95,7 +95,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return err
 }
 
-// Drain accepts no more connections, ends streams, and waits for the other calls under way. When the
+// Drain stops accepting connections, ends streams, and waits for the other calls under way. When the
 // context ends it cuts them off, and returns the context's error.
 func (s *Server) Drain(ctx context.Context) error {
 	s.drain()
@@ -113,7 +113,7 @@ func (s *Server) Drain(ctx context.Context) error {
 			if quiet++; s.calls.Load() > 0 {
 				quiet = 0
 			} else if quiet > 1 {
-				s.grpc.Stop() // what is left are answers that their clients do not read
+				s.grpc.Stop() // the rest are answers that their clients do not read
 			}
 			continue
 		case <-ctx.Done():

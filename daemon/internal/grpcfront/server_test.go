@@ -86,7 +86,7 @@ func newFixture(t *testing.T, tokens string) *fixture {
 	return newLimitedFixture(t, tokens, config.Limits{})
 }
 
-// fixtureMemory is what the clients of a fixture have together.
+// fixtureMemory is the number of bytes that the clients of a fixture have together.
 const fixtureMemory = 8 << 20
 
 func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixture {
@@ -129,7 +129,7 @@ func (f *fixture) dial(t *testing.T) *grpc.ClientConn {
 	return c
 }
 
-// open returns a stream of which the first message was read.
+// open returns a stream whose first message was read.
 func (f *fixture) open(t *testing.T, c *grpc.ClientConn, r *snowfencev1.StreamRequest) (grpc.ServerStreamingClient[snowfencev1.NextResponse], error) {
 	t.Helper()
 	stream, err := snowfencev1.NewIdsClient(c).Stream(t.Context(), r)
@@ -200,7 +200,7 @@ func TestStreamMintsNoMoreThanItsClientReads(t *testing.T) {
 	}
 }
 
-// details are those of a status.
+// details are the details of a status.
 type details struct {
 	reason, field string
 	retry         time.Duration
@@ -417,7 +417,7 @@ func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	if _, err := health.Check(known, &grpc_health_v1.HealthCheckRequest{}); err != nil {
 		t.Fatal(err) // or wrong tokens would end the connection
 	}
-	for shown, want := range map[string][3]codes.Code{ // of a generator that serves, another one, and none
+	for shown, want := range map[string][3]codes.Code{ // of a generator that serves, another one, and an unknown one
 		"":                        {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
 		"Bearer wrong":            {codes.Unauthenticated, codes.Unauthenticated, codes.Unauthenticated},
 		"Bearer of-all":           {codes.OK, codes.OK, codes.NotFound},

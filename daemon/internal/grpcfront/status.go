@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// codeOf returns what one of the service's meanings is called here.
+// codeOf returns gRPC's code of a meaning.
 func codeOf(meaning front.Meaning) codes.Code {
 	return [...]codes.Code{
 		front.Invalid: codes.InvalidArgument, front.Unauthorized: codes.Unauthenticated, front.Forbidden: codes.PermissionDenied,
@@ -27,8 +27,8 @@ func reason(t front.Type) string {
 	return strings.ToUpper(strings.ReplaceAll(t.String(), "-", "_"))
 }
 
-// fail translates an error, and counts it if it is a problem. What has a status is of gRPC itself,
-// such as the end of a stream that its client has left.
+// fail translates an error, and counts it if it is a problem. An error with a status comes from gRPC
+// itself, such as the end of a stream that its client has left.
 func (s *Server) fail(err error) error {
 	if err == nil {
 		return nil

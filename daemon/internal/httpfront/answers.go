@@ -73,7 +73,7 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	return nil
 }
 
-// buffer is what one answer with ids needs, kept for the next.
+// buffer is the memory of one answer with ids, kept for the next.
 type buffer struct {
 	batch kind.Batch
 	text  []byte
@@ -93,7 +93,7 @@ func (b *buffer) release(to *sync.Pool) {
 	to.Put(b)
 }
 
-// writeJSON writes {"ids":["…","…"]}. Package kind sees to it that ids need no escaping.
+// writeJSON writes {"ids":["…","…"]}. Package kind ensures that ids can stand there without escapes.
 func (b *buffer) writeJSON(w http.ResponseWriter) {
 	b.text = append(b.text, `{"ids":[`...)
 	for i := range b.batch.Len() {
@@ -172,15 +172,15 @@ func (h *Handler) generators(w http.ResponseWriter, r *call) error {
 	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{describe(statuses)})
 }
 
-// health answers 200 while every generator, or the one that is named, is well, and else a problem. Either way it says how
-// those stand that the client may use. Without a name a wrong
-// token is like none, and so is an unknown host or a page of another site: they must not take the
-// server away from a load balancer. With a name the token must allow it: or names could be guessed.
+// health answers 200 while every generator, or the named one, is well, and else a problem. Either way
+// it has the states of the client's generators. Without a name it ignores a wrong token, an unknown
+// host and a page of another site: they must not take the server away from a load balancer. With a name
+// the token must allow it: or names could be guessed.
 func (h *Handler) health(well func([]front.Status) bool) answer {
 	return func(w http.ResponseWriter, r *call) error {
 		name := r.value("{name}")
 		var refused error
-		if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes asks for no token
+		if shown := r.Header.Get("Authorization"); shown != "" && h.has(everybody) { // a front for probes works without a token
 			refused = r.client.Authorize(token.Bearer(shown))
 		}
 		if name != "" {
@@ -194,7 +194,7 @@ func (h *Handler) health(well func([]front.Status) bool) answer {
 			return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
 		}
 		all := statuses
-		statuses, _ = r.client.Statuses() // none without a token that is asked for
+		statuses, _ = r.client.Statuses() // empty if the client has not shown a token that it needs
 		if h.admit(r.Request, nil) != nil || !h.has(everybody) {
 			statuses = nil // a front for probes may be open to strangers
 		}
@@ -237,7 +237,7 @@ func describe(statuses []front.Status) []generatorJSON {
 	return list
 }
 
-// decode answers with what an id says.
+// decode answers with the parts of an id.
 func (h *Handler) decode(w http.ResponseWriter, r *call) error {
 	query, err := parameters(r.Request, "layout", "generator")
 	if err != nil {

@@ -103,7 +103,8 @@ func addCompat(t *testing.T, add func(string, fixture, *http.Request, int), guar
 	add("/tinyid/id/nextId", limited, request(http.MethodGet, "/tinyid/id/nextId?bizType=default"), 429)
 }
 
-// TestNoMethodThatOnlyAsksUsesANumberUp asks every path that mints, with every method of a registry and one of none.
+// TestNoMethodThatOnlyAsksUsesANumberUp asks every path that mints, with every method of a registry and
+// an unregistered one.
 func TestNoMethodThatOnlyAsksUsesANumberUp(t *testing.T) {
 	counts, open := newTable(t, nil), newFixture(t, "")
 	for path, front := range map[string]fixture{
@@ -132,8 +133,8 @@ func TestNoMethodThatOnlyAsksUsesANumberUp(t *testing.T) {
 	}
 }
 
-// TestOtherSystemsPathsAreReadAsSpringReadsThem asks by paths that Spring Boot 1.5 takes for one another, and by
-// what clients put into Accept.
+// TestOtherSystemsPathsAreReadAsSpringReadsThem asks by paths that Spring Boot 1.5 takes for one
+// another, and by the Accept headers of clients.
 func TestOtherSystemsPathsAreReadAsSpringReadsThem(t *testing.T) {
 	const leaf, tiny, jsonType, plain = "/api/segment/get/users", "/tinyid/id/nextIdSimple?bizType=users", "application/json;charset=UTF-8", "text/plain;charset=UTF-8"
 	counts := newTable(t, nil)

@@ -1,6 +1,6 @@
-// Package httpfront is the HTTP front of the service. It translates requests into
-// calls of package front and what comes back into answers. It decides nothing about ids.
-// It refuses unknown hosts, web pages of other sites, and bodies that are too long.
+// Package httpfront is the HTTP front of the service. It translates requests into calls of package
+// front, and their results into answers. It decides nothing about ids. It refuses unknown hosts, web
+// pages of other sites, and bodies that are too long.
 //
 //	POST, GET /v1/generators/{name}/ids?count=n    mint n ids, 1 if count is left out
 //	GET       /v1/generators                       the generators and how they stand
@@ -19,8 +19,8 @@
 //
 // Ids are strings. HEAD answers as GET does, without a body and without
 // minting. Everything that goes wrong is a problem of RFC 9457 with a stable
-// type; only what the Go server itself refuses to read, such as a header
-// beyond its limit, is answered in plain text. No answer may be stored, but for the files of the page.
+// type; only requests that the Go server itself refuses to read, such as a header beyond its limit, get
+// an answer in plain text. Clients may store the files of the page alone.
 //
 // # Browsers
 //
@@ -28,9 +28,7 @@
 // them up, or read them by rebinding a name of its own to a loopback address.
 // Both are refused. A request that a browser marks as coming from elsewhere
 // (Sec-Fetch-Site other than same-origin and none, or else an Origin that is
-// not this server's) is a problem of type cross-site, but for a link to the
-// page for people that a person followed. And a server on a
-// loopback address that asks for no token answers to loopback names only, and
-// to the hosts that the configuration adds. Programs send neither header, and
-// are not concerned.
+// not this server's) is a problem of type cross-site, but for a link to the page for people that a
+// person followed. And a server on a loopback address without tokens answers to loopback names only,
+// and to the hosts that the configuration adds. Programs send neither header, and are not concerned.
 package httpfront

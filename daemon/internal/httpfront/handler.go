@@ -15,9 +15,9 @@ import (
 	"snowfence.example/snowfence/daemon/internal/page"
 )
 
-// Config says what the front is made of.
+// Config has the parts of the front.
 type Config struct {
-	// Service is what the front translates for.
+	// Service answers the calls that the front translates requests into.
 	Service front.Service
 
 	// Meter counts requests.
@@ -26,24 +26,24 @@ type Config struct {
 	// Metrics answers /metrics.
 	Metrics http.Handler
 
-	// Page answers the routes of the page, beside those of operators. Nil means that there is none.
+	// Page answers the routes of the page, beside the routes of operators. It may be nil.
 	Page *page.Page
 
-	// Public has the routes of clients, and Admin those of operators. With neither, the front answers probes
-	// alone, and names no generators.
+	// Public turns on the routes of clients, and Admin the routes of operators. With neither, the front
+	// answers probes alone, without the names of generators.
 	Public, Admin bool
 
-	// Limits are those of connections and requests.
+	// Limits are the limits of connections and requests.
 	Limits front.Limits
 
-	// Memory is where the streams of HTTP/2 are taken from. Nil has no bounds.
+	// Memory bounds the memory of HTTP/2's streams. Nil is unbounded.
 	Memory *budget.Budget
 
-	// AnyHost turns off the check of the Host header: for servers with a token, which
-	// no web page knows, and for addresses with names that this program can't know.
+	// AnyHost turns off the check of the Host header: for servers with a token, which web pages can't
+	// know, and for addresses with names that this program can't know.
 	AnyHost bool
 
-	// Clock is what answers are dated by. Nil means [snowfence.SystemClock].
+	// Clock dates the answers. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 
 	// Hosts are the host names that are answered to beside loopback's.
@@ -65,10 +65,10 @@ type Handler struct {
 	contentTypes     map[string][]string
 }
 
-// answer answers a request. What it returns is answered as a problem.
+// answer answers a request. Its error is answered as a problem.
 type answer func(w http.ResponseWriter, r *call) error
 
-// table lists the routes. That which counts comes first, since the first match is taken.
+// table lists the routes. The busiest route comes first, since the first match is taken.
 func (h *Handler) table() []route {
 	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	// Leaf and tinyid serve any method that their framework does not answer by itself.
@@ -149,7 +149,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) {
 	c, _ := h.calls.Get().(*call) // it holds nothing else
 	c.Request, c.client, c.last = r, h.Service.Client(l.remote), l.guesses.Spent()
 	defer h.release(c)
-	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that no route has read
+	if c.last || r.ContentLength != 0 && r.ProtoMajor == 1 { // or the library waits for a body that the route has not read
 		w.Header().Set(connection, "close") // in HTTP/2 it is a GOAWAY
 	}
 	err := h.answer(w, c)

@@ -91,7 +91,7 @@ func (quiet) Workers(_ context.Context, _, _ string, from, _ int64) ([]view.Work
 func newHandler(s *service.Service, change ...func(*Config)) *Handler {
 	p, err := page.New(page.Config{Source: quiet{}, Clock: snowfence.SystemClock(), Guarded: s.Guarded(), Public: true})
 	if err != nil {
-		panic(err) // the templates are those of the tests of package page
+		panic(err) // the tests of package page cover the templates
 	}
 	c := Config{Service: s, Limits: s.Limits(), Meter: metrics.NewFront("http", func() time.Duration { return 0 }), Page: p, Public: true, Admin: true}
 	for _, f := range change {
@@ -361,7 +361,7 @@ func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
 	}
 }
 
-// TestNoNameCanBeGuessedByReadiness asks for a generator that serves, one that does not, and one that is none.
+// TestNoNameCanBeGuessedByReadiness asks for a generator that serves, one that does not, and an unknown one.
 func TestNoNameCanBeGuessedByReadiness(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=default\nall "+token.HashOf("of-all").String(), func(c *config.Config) {
 		c.Generators = map[string]config.Generator{"default": {}, "other": {}} // which is starting
@@ -433,7 +433,7 @@ func TestRequestForAnIDAllocatesOnce(t *testing.T) {
 	}
 }
 
-// discard is an answer that nobody reads.
+// discard is an answer that drops its content.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header         { return d.header }

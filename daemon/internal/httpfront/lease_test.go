@@ -37,7 +37,7 @@ func withBody(r *http.Request, body string) *http.Request {
 	return r
 }
 
-// leaseJSON is what a test reads of an answer.
+// leaseJSON has the fields of an answer that tests read.
 type leaseJSON struct {
 	Lease, Mark, Base, Check, Floor, Until string
 	Worker                                 int

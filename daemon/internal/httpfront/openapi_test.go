@@ -83,7 +83,7 @@ func TestEveryProblemTypeIsDocumentedAndNothingElse(t *testing.T) {
 	}
 }
 
-// checkAnswer holds an answer to what the document says of its operation: its
+// checkAnswer compares an answer with its operation in the document: its
 // status, its headers, its content type and its schema.
 func checkAnswer(t *testing.T, d *openapi3.T, path string, r *http.Request, w *httptest.ResponseRecorder) error {
 	t.Helper()
@@ -380,7 +380,7 @@ func TestEveryAnswerIsAsDocumented(t *testing.T) {
 		for method, operation := range item.Operations() {
 			for status := range operation.Responses.Map() {
 				if name := method + " " + path + " " + status; !shown[name] {
-					t.Errorf("%s is documented, but no request shows it", name)
+					t.Errorf("%s is documented, but the tests' requests don't show it", name)
 				}
 			}
 		}

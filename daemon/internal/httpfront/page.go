@@ -46,8 +46,8 @@ func cookied(r route) route {
 	return r
 }
 
-// shown is the token of a request. The page's cookie counts on its own routes alone, and no other page uses it up: a
-// browser must say that the page has made the request, where it could mint.
+// shown is the token of a request. The page's cookie counts on its own routes alone, and other pages
+// can't use it: a browser must say that the page has made the request, where it could mint.
 func (h *Handler) shown(r *call) (string, error) {
 	if r.route.cookie && h.Page != nil {
 		if text := h.Page.Cookie(r.Request); text != "" {

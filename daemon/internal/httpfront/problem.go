@@ -15,7 +15,7 @@ import (
 // 4151), as there is nothing to fetch.
 const typePrefix = "tag:snowfence.example,2026:problem/"
 
-// The types of problems that HTTP alone has, beside those of package service.
+// The types of problems that HTTP alone has, beside the types of package service.
 const (
 	typeNotFound         = typePrefix + "not-found"
 	typeMethodNotAllowed = typePrefix + "method-not-allowed"
@@ -45,7 +45,7 @@ type problem struct {
 
 func (p *problem) Error() string { return p.Type + ": " + p.Detail }
 
-// statusOf returns what one of the service's meanings is called here.
+// statusOf returns HTTP's status of a meaning.
 func statusOf(meaning front.Meaning) int {
 	switch meaning {
 	case front.Invalid:

@@ -16,8 +16,8 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// admit returns a problem unless the request may be answered: it names a known host, and no web page of another
-// site made it. A link to the page may stand anywhere.
+// admit returns a problem unless the request may be answered: it names a known host, and does not come
+// from a web page of another site. A link to the page may stand anywhere.
 func (h *Handler) admit(r *http.Request, to *route) error {
 	if !h.AnyHost && !h.knownHost(r.Host) {
 		return &problem{
@@ -54,7 +54,7 @@ func (h *Handler) knownHost(host string) bool {
 	return true
 }
 
-// hostName is what a Host header names, without the port.
+// hostName returns the host of a Host header, without the port.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -211,7 +211,7 @@ const (
 )
 
 // negotiate returns the offer that the Accept header likes best (RFC 9110, section
-// 12.5.1), of equal ones the earlier. It fails when none is acceptable.
+// 12.5.1), of equal ones the earlier. It fails when every form is refused.
 func negotiate(r *http.Request, offers ...string) (string, error) {
 	accept := strings.Join(r.Header["Accept"], ",")
 	switch {

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// route is one address and what answers it.
+// route is one address and its function.
 type route struct {
 	path    path
 	methods []string // GET stands for HEAD, too
@@ -44,9 +44,9 @@ type audience uint8
 
 const (
 	clients   audience = iota
-	operators          // what only they should see
-	everybody          // no token is asked for: people who look for the way in
-	monitors           // no token is asked for, and every front has these
+	operators          // for operators alone
+	everybody          // open without a token: people who look for the way in
+	monitors           // open without a token, and every front has these
 	others             // clients of another system, who show their token in its way
 	readers            // of the page, which looks at their tokens itself
 )
@@ -91,8 +91,8 @@ func (r *call) find(routes []route) *route {
 	return nil
 }
 
-// springPath is a path without what Spring Boot 1.5 passes over: all from a semicolon to the end of a part, empty
-// parts, and a slash at the end.
+// springPath is a path without the parts that Spring Boot 1.5 ignores: all from a semicolon to the end
+// of a part, empty parts, and a slash at the end.
 func springPath(path string) string {
 	if !strings.Contains(path, ";") && !strings.Contains(path, "//") && !strings.HasSuffix(path, "/") {
 		return path // as in most requests
@@ -121,7 +121,7 @@ func (r *call) split(path string, escaped bool) {
 	}
 }
 
-// value returns what a wildcard of the route stands for, or nothing if the route has none of this name.
+// value returns the text of a wildcard of the route, or nothing for an unknown wildcard.
 func (r *call) value(wildcard string) string {
 	i := slices.Index(r.route.path, wildcard)
 	switch {

@@ -88,8 +88,8 @@ func (h *Handler) end(w http.ResponseWriter, r *call, answer reservationJSON, of
 	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, answer)
 }
 
-// audit answers with every number of a series. It is written as it is read: when the database fails
-// in the middle, the connection breaks, and no client can take what it has for the whole.
+// audit answers with every number of a series. It is written as it is read: when the database fails in
+// the middle, the connection breaks, so clients can't mistake a part for the whole.
 func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 	query, of, err := h.seriesQuery(r, "tenant")
 	if err != nil {

@@ -27,7 +27,7 @@ type Server struct {
 }
 
 // NewServer returns a server with the limits that every connection is held
-// to. What the server itself has to say goes to the logger.
+// to. The server's own messages go to the logger.
 func NewServer(handler http.Handler, limits front.Limits, logger *slog.Logger) *Server {
 	s := &Server{fresh: map[net.Conn]bool{}}
 	s.http = http.Server{
@@ -83,7 +83,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Drain accepts no more connections, and waits for the requests under way. When the context ends it
+// Drain stops accepting connections, and waits for the requests under way. When the context ends it
 // cuts them off, and returns the context's error.
 func (s *Server) Drain(ctx context.Context) error {
 	waiting, end := context.WithTimeout(ctx, grace)

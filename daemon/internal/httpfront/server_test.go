@@ -138,8 +138,8 @@ func TestConnectionWithoutARequestDelaysNoEnd(t *testing.T) {
 	})
 }
 
-// TestBodyThatNoRequestTakesIsNotWaitedFor sends headers that announce a body, and no body. The server has ten minutes
-// to read one.
+// TestBodyThatNoRequestTakesIsNotWaitedFor sends headers that announce a body, without the body. The
+// server has ten minutes to read one.
 func TestBodyThatNoRequestTakesIsNotWaitedFor(t *testing.T) {
 	limits := fronttest.Limits(t)
 	limits.ReadTimeout = 10 * time.Minute

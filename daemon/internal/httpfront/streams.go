@@ -28,7 +28,7 @@ const (
 	perStream = 28 << 10
 )
 
-// link is what is noted about a connection.
+// link holds the front's notes about a connection.
 type link struct {
 	net.Conn
 
@@ -45,7 +45,7 @@ func note(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, linkKey{}, &link{Conn: c, remote: front.Host(c.RemoteAddr())})
 }
 
-// linkOf returns the link of a request's connection. It is one of no connection for a request without, in tests.
+// linkOf returns the link of a request's connection. For a request without one, in tests, it has no connection.
 func linkOf(r *http.Request) *link {
 	if l, ok := r.Context().Value(linkKey{}).(*link); ok {
 		return l

@@ -23,7 +23,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 )
 
-// unread is a client of HTTP/2 that takes no byte of an answer's body until it says so.
+// unread is a client of HTTP/2 that leaves an answer's body unread until it opens its window.
 type unread struct {
 	t      *testing.T
 	framer *http2.Framer

@@ -1,8 +1,7 @@
 // Package lineartest finds out whether a store's swaps are linearizable while
 // everything goes wrong at once: many goroutines on several clients read and
 // swap a few keys at random, calls fail, connections break, the server is
-// killed. What was called and what came of it, and when, is the history; it is
-// then judged as a whole.
+// killed. The calls, their results and their times are the history, which is then judged as a whole.
 //
 //	func TestSwapsAreLinearizable(t *testing.T) {
 //		lineartest.Run(t, lineartest.Harness{
@@ -12,12 +11,10 @@
 //	}
 //
 // store/storetest checks rule by rule, with calls that are made for the rule.
-// This package checks the one promise under all the others, of calls that
-// nobody arranged. A history is sound if
+// This package checks the one promise under all the others, by random calls. A history is sound if
 //
-//   - every read shows a value that somebody wrote, by a swap that was
-//     acknowledged or whose outcome is unknown, and never one that was reported
-//     as a conflict;
+//   - every read shows the value of a swap that was acknowledged or whose outcome
+//     is unknown, not of a swap that was reported as a conflict;
 //   - a version names one swap, and a swap has one version;
 //   - the swaps of each key can be put in one order, each at an instant between
 //     its call and its return, in which every acknowledged swap finds the
@@ -25,7 +22,7 @@
 //     outcome is unknown may stand anywhere after its call, or nowhere; once a
 //     read has shown its value, it stands before the end of that read.
 //
-// Reads may be stale, so they have no place of their own in the order. Whether
+// Reads may be stale, so the order leaves them out. Whether
 // there is an order is decided by porcupine, a checker for histories. When it
 // can't decide in time, that counts as a failure.
 //

@@ -11,16 +11,16 @@ import (
 	"snowfence.example/snowfence/store/faultstore"
 )
 
-// A Harness is how a store is reached and what happens to it.
+// A Harness opens a store, and lists the faults and the load of a run.
 type Harness struct {
 	// Open opens another client of the store under test, to be closed at the end. Required.
 	Open func(context.Context) (store.Store, error)
 
-	Rates        faultstore.Rates // of the faults between every client and its callers; zero means none
+	Rates        faultstore.Rates // of the faults between every client and its callers; zero means without faults
 	Disturbances []Disturbance    // one after the other, at even distances over the run, while the clients go on
 
-	// Seed decides what is called, on which key and with which guard, and the
-	// faults of Rates. What the scheduler does with it, it does not decide.
+	// Seed decides the calls, their keys and guards, and the faults of Rates. It does not decide the
+	// scheduler's order.
 	Seed uint64
 
 	// Swaps is how many each of the goroutines makes. Zero means 60. A checker's
@@ -46,8 +46,8 @@ type Disturbance struct {
 	Do   func(context.Context) error // makes it happen and returns when it is over; its error fails the run
 
 	// Loss is the greatest age of an acknowledged write that is allowed to get
-	// lost in it, counted back from the beginning of Do. Zero means that none
-	// is. The swaps that run while Do does may be lost, too, if it is not zero.
+	// lost in it, counted back from the beginning of Do. Zero allows no loss.
+	// The swaps that run while Do does may be lost, too, if it is not zero.
 	Loss time.Duration
 }
 
@@ -59,7 +59,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// Check is Run that returns what is wrong.
+// Check is Run that returns an error.
 func Check(ctx context.Context, h Harness) error {
 	if h.Swaps <= 0 {
 		h.Swaps = 60
@@ -71,7 +71,7 @@ func Check(ctx context.Context, h Harness) error {
 	if err != nil {
 		err = fmt.Errorf("make a history (seed %d): %w", h.Seed, err)
 	}
-	// What there is of a history that came to a halt may say why.
+	// The beginning of a history that came to a halt may show the reason.
 	unsound := made.check(h.Timeout)
 	if unsound != nil {
 		unsound = fmt.Errorf("the store is not linearizable (seed %d): %w", h.Seed, unsound)

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// outcome is what a swap's caller was told.
+// outcome is the result that a swap's caller got.
 type outcome string
 
 const (
@@ -28,9 +28,9 @@ type swap struct {
 	key       string
 	guard     store.Version
 	outcome   outcome
-	version   store.Version // as acknowledged, or else as read; zero if never seen
+	version   store.Version // as acknowledged, or else as read; zero if unseen
 	call, end time.Duration // the instants of the call and of the return
-	seen      time.Duration // the end of the first read that showed its value; zero if none did
+	seen      time.Duration // the end of the first read that showed its value; zero without such a read
 }
 
 // read is a read that showed something.
@@ -47,7 +47,7 @@ type loss struct {
 	age      time.Duration // of the oldest write that may get lost, at from
 }
 
-// history is all that was called, and what came of it.
+// history is all calls and their results.
 type history struct {
 	swaps  []swap
 	reads  []read
@@ -74,10 +74,10 @@ type register struct {
 	key    string
 	swaps  map[int]*swap
 	reads  []read
-	writer map[store.Version]int // who wrote it; 0, of the zero version, is nobody
+	writer map[store.Version]int // who wrote it; 0 for the zero version
 }
 
-// registers divides a history by keys: no swap depends on another key's.
+// registers divides a history by keys: swaps of different keys are independent.
 func (h history) registers() []*register {
 	var registers []*register
 	of := func(key string) *register {
@@ -98,7 +98,7 @@ func (h history) registers() []*register {
 	return registers
 }
 
-// attribute finds out which swap each version comes from. An error says what contradicts itself.
+// attribute finds out which swap each version comes from. Its error names the contradiction.
 func (r *register) attribute() error {
 	for _, s := range r.sorted() {
 		if s.outcome != acknowledged {
@@ -114,7 +114,7 @@ func (r *register) attribute() error {
 		s := r.swaps[id]
 		switch {
 		case err != nil || s == nil || s.call > read.end:
-			return fmt.Errorf("a read shows the value %q, which nobody had written", read.value)
+			return fmt.Errorf("a read shows the value %q, which was never written", read.value)
 		case s.outcome == conflict:
 			return fmt.Errorf("a read shows the value of swap %d, which was reported as a conflict", id)
 		case s.version != "" && s.version != read.version:

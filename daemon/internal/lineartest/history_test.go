@@ -29,7 +29,7 @@ func saw(id int, end time.Duration) read {
 func version(id int) store.Version { return store.Version("v" + string(rune('0'+id))) }
 
 func TestHistoriesAreJudged(t *testing.T) {
-	const none = "" // nothing is wrong
+	const none = "" // sound
 	tests := []struct {
 		name    string
 		history history
@@ -54,8 +54,8 @@ func TestHistoriesAreJudged(t *testing.T) {
 
 		{"stale read", history{swaps: []swap{ok(1, "", 1, 2), ok(2, "v1", 3, 4)}, reads: []read{saw(2, 5), saw(1, 6)}}, none},
 		{"read of a conflict", history{swaps: []swap{ok(1, "", 1, 2), refused(2, "", 3, 4)}, reads: []read{saw(2, 5)}}, "reported as a conflict"},
-		{"read before it was written", history{swaps: []swap{ok(1, "", 5, 6)}, reads: []read{saw(1, 4)}}, "nobody had written"},
-		{"read of something else", history{swaps: []swap{ok(1, "", 1, 2)}, reads: []read{{"k", "else", "v1", 3}}}, "nobody had written"},
+		{"read before it was written", history{swaps: []swap{ok(1, "", 5, 6)}, reads: []read{saw(1, 4)}}, "never written"},
+		{"read of something else", history{swaps: []swap{ok(1, "", 1, 2)}, reads: []read{{"k", "else", "v1", 3}}}, "never written"},
 		{"two versions of one swap", history{swaps: []swap{ok(1, "", 1, 2)}, reads: []read{{"k", "1", "v9", 3}}}, "took effect twice"},
 		{"one version of two swaps", history{
 			swaps: []swap{ok(1, "", 1, 2), lost(2, "v1", 3, 4)}, reads: []read{{"k", "2", "v1", 5}}}, "it is that of swap 1"},
@@ -111,7 +111,7 @@ func TestHistoriesAreJudged(t *testing.T) {
 	}
 }
 
-// TestUndecidedHistoryIsNotSound gives the checker no time: swaps that may all
+// TestUndecidedHistoryIsNotSound gives the checker a nanosecond: swaps that may all
 // have taken effect, in any order.
 func TestUndecidedHistoryIsNotSound(t *testing.T) {
 	h := history{}

@@ -116,7 +116,7 @@ func rewritesLostSwaps(ctx context.Context, s store.Store, key string, prev stor
 	return version, err
 }
 
-// dirty shows what a swap is about to write to some of the reads that follow,
+// dirty shows the value of a coming swap to some of the reads that follow,
 // even if the swap is then refused.
 type dirty struct {
 	store.Store
@@ -253,8 +253,7 @@ func TestLossIsAllowedWhereItIsDeclared(t *testing.T) {
 		t.Errorf("declared: %v", err)
 	}
 	for name, declared := range map[string]time.Duration{"not declared": 0, "declared too small": time.Nanosecond} {
-		// What a failover takes away may happen to be what nobody builds on, so
-		// one run need not show it.
+		// A failover may take away only values that later swaps ignore, so one run need not show it.
 		found := false
 		for range 20 {
 			found = found || lineartest.Check(t.Context(), failingOver(memstore.NewWith(lossy), declared)) != nil

@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is a swap as the checker sees it: who wrote what it names, and what its effect was.
+// step is a swap as the checker sees it: the writer of the version that it names, and its effect.
 type step struct {
 	id, guard int
 	effect    effect
@@ -43,8 +43,8 @@ func (r *register) order(losses []loss, limit time.Duration) error {
 
 // model is a register that holds the id of the swap that wrote it last, and at first any of start.
 //
-// A swap that may have taken effect does so if it can. That is no loss: one
-// that did not is put where it can't, at the very end if nowhere else.
+// A swap that may have taken effect does so if it can. That loses nothing: a swap without effect is put
+// where it can't take effect, at the very end if nowhere else.
 func model(start []any) porcupine.Model {
 	register := porcupine.NondeterministicModel{
 		Init: func() []any { return start },
@@ -63,7 +63,7 @@ func model(start []any) porcupine.Model {
 	return register.ToModel()
 }
 
-// start returns what the register may hold after some losses.
+// start returns the states that the register may have after some losses.
 func (r *register) start(losses []loss) []any {
 	if len(losses) == 0 {
 		return []any{0}
@@ -97,7 +97,7 @@ func (s *swap) survives(losses []loss) bool {
 	return s.call < losses[len(losses)-1].from
 }
 
-// span returns what the checker has to put in order between two losses.
+// span returns the swaps that the checker puts in order between two losses.
 func (r *register) span(losses []loss, i int) []porcupine.Operation {
 	from, to := time.Duration(0), time.Duration(never)
 	if i > 0 {
@@ -106,9 +106,8 @@ func (r *register) span(losses []loss, i int) []porcupine.Operation {
 	if i < len(losses) {
 		to = losses[i].from
 	}
-	// A state is left once. So where one swap took effect, no other did that
-	// names the same version, and what may have is out of the question. That
-	// keeps the checker's work small.
+	// A state is left once. So where one swap took effect, the other swaps that name the same version
+	// did not, including the undecided ones. That keeps the checker's work small.
 	left := make(map[int]bool)
 	for _, s := range r.swaps {
 		if effect, _ := s.within(from, to); effect == took {

@@ -57,7 +57,7 @@ func (h Harness) record(ctx context.Context) (history, error) {
 		if err != nil {
 			return history{}, fmt.Errorf("open: %w", err)
 		}
-		// The last one is for the end, and has no faults.
+		// The last one is for the end, without faults.
 		if h.Rates != (faultstore.Rates{}) && i < clients {
 			s = storetest.Decorate(s, h.Seed<<8+uint64(i), h.Rates)
 		}
@@ -143,7 +143,7 @@ func (r *recorder) begin() int {
 	return r.begun
 }
 
-// swap makes a swap and writes down what came of it.
+// swap makes a swap and notes its result.
 func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard store.Version) swap {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -161,7 +161,7 @@ func (r *recorder) swap(ctx context.Context, s store.Store, key string, guard st
 	return made
 }
 
-// get reads a key and writes down what was seen. It tries until the store answers.
+// get reads a key and notes the result. It tries until the store answers.
 func (r *recorder) get(ctx context.Context, s store.Store, key string) (store.Version, error) {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)

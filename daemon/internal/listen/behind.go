@@ -21,8 +21,8 @@ type Behind struct {
 	patience time.Duration   // for a client that reads nothing
 	raw      syscall.RawConn // nil if all writes go the long way
 
-	mu     sync.Mutex // guards what follows
-	pieces [][]byte   // what the kernel did not take
+	mu     sync.Mutex // guards the fields below
+	pieces [][]byte   // bytes that the kernel did not take
 	spare  []byte     // room for one more, or nil; it is taken from the memory
 	busy   bool       // follow runs: until it ends it alone writes to the connection
 	idle   sync.Cond  // of busy
@@ -45,9 +45,9 @@ const (
 	lastPiece = 1 << 10   // for them
 	leastRate = 256 << 10 // bytes a second that a client reads
 
-	// A client that reads is given a moment for what the kernel does not take. So little is copied and kept for it, and
-	// answers to others are made meanwhile. The kernel takes more once a third of its room is free, so a client that
-	// reads for many connections in turn needs some time.
+	// A client that reads gets a moment until the kernel takes the rest. So little is copied and kept
+	// for it, and answers to others are made meanwhile. The kernel takes more once a third of its room
+	// is free, so a client that reads for many connections in turn needs some time.
 	moment    = 250 * time.Millisecond
 	fewPieces = 4
 )
@@ -60,7 +60,7 @@ func newBehind(c *conn, memory *budget.Budget, patience time.Duration) *Behind {
 	return b
 }
 
-// Write writes to the client, or keeps the bytes: all that the kernel did not take, or none of them.
+// Write writes to the client, or keeps the bytes: all that the kernel did not take, or nothing.
 func (b *Behind) Write(p []byte) (n int, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *Behind) Write(p []byte) (n int, err error) {
 	return len(p), nil
 }
 
-// now writes what the kernel takes within a moment. It needs the lock.
+// now writes the bytes that the kernel takes within a moment. It needs the lock.
 func (b *Behind) now(p []byte) (n int, err error) {
 	b.text, b.taken, b.failed, b.waits = p, 0, nil, false
 	if err = b.raw.Write(b.try); err == nil {
@@ -106,7 +106,8 @@ func (b *Behind) now(p []byte) (n int, err error) {
 	return n, errors.Join(err, b.conn.SetWriteDeadline(time.Time{}))
 }
 
-// writeOrWait writes what the kernel takes. It is called again once that takes more, or else the moment ends.
+// writeOrWait writes the bytes that the kernel takes. It is called again when the kernel takes more, or
+// the moment ends.
 func (b *Behind) writeOrWait(fd uintptr) (done bool) {
 	var n int
 	n, b.failed = writeNow(fd, b.text[b.taken:])
@@ -170,7 +171,8 @@ func (b *Behind) keep(p []byte) error {
 	return nil
 }
 
-// follow writes what is kept. The client may pause for as long as the patience in all, and must read at the least rate then.
+// follow writes the kept bytes. The client may pause for as long as the patience in all, and must read
+// at the least rate then.
 func (b *Behind) follow() {
 	until := in(b.patience)
 	for b.mu.Lock(); len(b.pieces) > 0 && b.err == nil; {
@@ -232,7 +234,7 @@ func (b *Behind) Unread() int {
 	return len(b.pieces) * pieceSize // about
 }
 
-// CloseWrite ends what is written, once all is.
+// CloseWrite closes the writing side once all bytes are written.
 func (b *Behind) CloseWrite() error {
 	b.settle()
 	return b.conn.CloseWrite()

@@ -20,7 +20,7 @@ func rawOf(c net.Conn) syscall.RawConn {
 	return raw
 }
 
-// writeNow writes what the kernel takes at once.
+// writeNow writes the bytes that the kernel takes at once.
 func writeNow(fd uintptr, text []byte) (n int, err error) {
 	for n < len(text) {
 		some, err := syscall.Write(int(fd), text[n:])

@@ -21,14 +21,14 @@ type Certificates struct {
 	settings config.Config
 	log      *slog.Logger
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	current *tls.Config
 	seen    [3]os.FileInfo // the files when they were read last, whether they could be used or not
 	failed  string         // why the files could not be read again, so that the log says it once
 }
 
-// NewCertificates reads the files of the settings, or returns nil if they name none. A [*config.Error] is
-// returned when one can't be used. The logger is told when they are read again.
+// NewCertificates reads the files of the settings, or returns nil if the settings have no TLS. It
+// returns a [*config.Error] when a file can't be used. It logs when it reads the files again.
 func NewCertificates(settings config.Config, log *slog.Logger) (*Certificates, error) {
 	if settings.TLS == (config.TLS{}) {
 		return nil, nil
@@ -46,7 +46,7 @@ func (c *Certificates) files() [3]string {
 	return [3]string{t.Certificate, t.Key, t.ClientCA}
 }
 
-// errNoAuthority is that a file of authorities holds none.
+// errNoAuthority is the error of a file of authorities without certificates.
 var errNoAuthority = errors.New("the file holds no certificate in PEM")
 
 // blame says which key an error of load is about: the unreadable file's, else the certificate's.
@@ -63,7 +63,7 @@ func (c *Certificates) blame(err error) error {
 	return c.settings.Fault(keys[0], files[0], "can not be used with "+keys[1]+": "+err.Error())
 }
 
-// config returns what a listener of a front goes by. Each handshake asks for the files as they are.
+// config returns the TLS config of a front's listener. Each handshake uses the present files.
 func (c *Certificates) config(protocols []string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -75,13 +75,13 @@ func (c *Certificates) config(protocols []string) *tls.Config {
 	}
 }
 
-// Again reads the files at once, whether or not they seem to have changed. Nil has none.
+// Again reads the files at once, whether or not they seem to have changed. On nil it does nothing.
 func (c *Certificates) Again() {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
-	c.seen, c.failed = [3]os.FileInfo{}, "" // what is wrong is said once more
+	c.seen, c.failed = [3]os.FileInfo{}, "" // a fault is logged once more
 	c.mu.Unlock()
 	c.latest()
 }
@@ -94,7 +94,7 @@ func (c *Certificates) latest() *tls.Config {
 	switch changed, err := c.load(); {
 	case err != nil && err.Error() != c.failed:
 		c.failed = err.Error()
-		c.log.Error("the files of TLS can't be read again: what was read before stays in use", "error", err)
+		c.log.Error("the files of TLS can't be read again: the content that was read before stays in use", "error", err)
 	case changed:
 		c.failed = ""
 		c.log.Info("audit: the files of TLS were read again", "certificate", c.settings.TLS.Certificate)
@@ -105,14 +105,15 @@ func (c *Certificates) latest() *tls.Config {
 // Ends returns when the certificate ends, as its file is now.
 func (c *Certificates) Ends() time.Time { return c.latest().Certificates[0].Leaf.NotAfter }
 
-// load reads the files if they changed, those that did not fit each other among them, or if one could not be
-// read. It looks first, so a change while they are read is seen the next time.
+// load reads the files if they changed since the last reading, even one in which they did not fit each
+// other, or if one was unreadable. It looks first, so a change while they are read is seen the next
+// time.
 func (c *Certificates) load() (changed bool, err error) {
 	before := c.seen
 	c.seen = [3]os.FileInfo{}
 	defer func() {
 		if errors.As(err, new(*fs.PathError)) {
-			c.seen = [3]os.FileInfo{} // to let the file be read is no change that is seen
+			c.seen = [3]os.FileInfo{} // a change of the file's permissions alone would stay unseen
 		}
 	}()
 	for i, path := range c.files() {
@@ -139,7 +140,7 @@ func (c *Certificates) load() (changed bool, err error) {
 			return false, err
 		}
 		loaded.ClientAuth, loaded.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
-		// A resumed session shows no certificate, and its authority may be gone from the file since.
+		// A resumed session skips the certificate, whose authority may be gone from the file since.
 		loaded.SessionTicketsDisabled = true
 		if !loaded.ClientCAs.AppendCertsFromPEM(pem) {
 			return false, errNoAuthority

@@ -14,19 +14,20 @@ const (
 	// step in which it takes more.
 	free = 4 << 10
 
-	// mostUnfinished is the most that it takes. Libraries keep no more for what a front has not seen yet.
+	// mostUnfinished is the most that it takes. Libraries keep at most so much for a request that a
+	// front has not seen yet.
 	mostUnfinished = 96 << 10
 )
 
-// Counted is a connection that takes what it has received from a budget, until its front says that the
-// requests are complete. Reads fail with [budget.ErrSpent] when there is nothing left.
+// Counted is a connection that takes the size of its received bytes from a budget, until its front says
+// that the requests are complete. Reads fail with [budget.ErrSpent] when there is nothing left.
 type Counted struct {
 	*conn
 	memory   *budget.Budget
 	patience time.Duration // for a request to be complete
 	remote   net.Addr      // a [front.Address]; it stands here so that nothing is allocated
 
-	mu     sync.Mutex // guards what follows: a library may read on while the front takes a request
+	mu     sync.Mutex // guards the fields below: a library may read on while the front takes a request
 	came   int        // bytes since the last complete request
 	taken  int        // of them, from the budget
 	since  time.Time  // when the first of them came
@@ -47,7 +48,8 @@ func (c *Counted) Read(p []byte) (int, error) {
 	if c.came += n; c.came <= free || c.closed {
 		return n, err
 	}
-	// A request that takes longer has been ended. So what came before was none: frames of HTTP/2 that keep nothing.
+	// A request that takes longer has been ended. So the bytes before were not a request: frames of
+	// HTTP/2 that keep nothing.
 	if now := in(0); c.since.IsZero() {
 		c.since = now
 	} else if now.Sub(c.since) > c.patience {
@@ -64,7 +66,7 @@ func (c *Counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Complete gives back what was taken for requests that the front has now.
+// Complete gives the memory of requests back that the front has now.
 func (c *Counted) Complete() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,5 +2,5 @@
 
 package listen
 
-// descriptors knows no limit.
+// descriptors reports that the limit is unknown.
 func descriptors() (uint64, bool) { return 0, false }

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/daemon/token"
 )
 
-// Tokens opens the tokens that the settings ask clients for, or returns nil if they ask for none.
+// Tokens opens the settings' file of tokens, or returns nil if clients need no token.
 // A [*config.Error] is returned when the file can't be used.
 func Tokens(settings config.Config) (*token.Ring, error) {
 	if settings.TokenFile == "" {
@@ -42,9 +42,9 @@ const others = 0o077
 // soon is how long before the end of a certificate a warning comes.
 const soon = 7 * 24 * time.Hour
 
-// Warnings returns what is odd about the files but keeps nothing from working: a token that is
-// weak or for a generator that is not configured, a certificate that has ended or does so soon, and a token or a key that others can reach, which is no
-// secret. Windows keeps permissions elsewhere.
+// Warnings returns warnings about the files: a token that is weak or for a generator that is not
+// configured, a certificate that has ended or ends soon, and a file of tokens or a key that other users
+// can reach. Windows keeps permissions elsewhere.
 func Warnings(settings config.Config, now time.Time) (warnings []string) {
 	if pair, err := tls.LoadX509KeyPair(settings.TLS.Certificate, settings.TLS.Key); err == nil && now.Add(soon).After(pair.Leaf.NotAfter) {
 		warnings = append(warnings, fmt.Sprintf("%s: %s: the certificate ends at %s", config.KeyCertificate, settings.TLS.Certificate, pair.Leaf.NotAfter.UTC().Format(time.RFC3339)))

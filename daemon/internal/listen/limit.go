@@ -12,17 +12,16 @@ import (
 
 // Room is the room for connections that fronts share. Use [NewRoom] to make one. It is safe for concurrent use.
 type Room struct {
-	most, mostOfAddress int // mostOfAddress is 0 for no limit
-	memory              int // bytes that all may keep; 0 for no limit
+	most, mostOfAddress int // mostOfAddress is 0 without a limit
+	memory              int // bytes that all may keep; 0 without a limit
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	open      int
 	kept      int                  // bytes
 	addresses map[netip.Prefix]int // only kept with a limit
 }
 
-// NewRoom returns room for connections within the limits that keep no more than so many bytes, or any number of bytes if
-// that is 0.
+// NewRoom returns room for connections within the limits. Together they keep at most memory bytes, or any number if memory is 0.
 func NewRoom(limits config.Limits, memory int) *Room {
 	return &Room{most: limits.Connections, mostOfAddress: limits.AddressConnections, memory: memory, addresses: map[netip.Prefix]int{}}
 }
@@ -102,7 +101,7 @@ func (l *limited) Accept() (net.Conn, error) {
 // not read.
 const buffer = 128 << 10
 
-// bound bounds what the kernel keeps for a connection.
+// bound bounds the memory that the kernel keeps for a connection.
 func bound(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		// An error means that the client is gone, which the first read will say.
@@ -123,7 +122,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is written to the connection. Reads go on.
+// CloseWrite closes the writing side of the connection. Reads go on.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

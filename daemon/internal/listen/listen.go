@@ -12,31 +12,30 @@ import (
 	"snowfence.example/snowfence/daemon/internal/budget"
 )
 
-// Front says what one front listens for.
+// Front is one front's address, limits and certificates.
 type Front struct {
 	// Key is the setting that has the address.
 	Key string
 	// Address is where to listen, as host:port.
 	Address string
-	// Listener listens there already. Nil means that nothing does.
+	// Listener, if it is set, listens there already.
 	Listener net.Listener
-	// Protocols are what TLS offers by ALPN. None means that it offers nothing.
+	// Protocols are offered by TLS with ALPN. They may be empty.
 	Protocols []string
 	// Meter counts connections. Nil means that they are not counted.
 	Meter Meter
-	// Certificates are what TLS shows. Nil means no TLS.
+	// Certificates turn TLS on. Nil means plain connections.
 	Certificates *Certificates
 	// Room is for the connections of several fronts. It must be given.
 	Room *Room
 	// Keeps is how many bytes a connection keeps that sends nothing, without TLS.
 	Keeps int
-	// Memory is where requests that are not complete, and answers that are not read, are taken from. Nil means
-	// that they are not counted.
+	// Memory bounds the memory of incomplete requests and unread answers. Nil means that they are not counted.
 	Memory *budget.Budget
 	// Patience is how long a client may take for a request.
 	Patience time.Duration
-	// Behind says that writes do not wait for clients, and for how long a client may read nothing of what is
-	// kept for it. Zero means that they wait.
+	// Behind is how long a client may leave its answers unread, while writes go on without it. Zero
+	// means that writes wait for clients.
 	Behind time.Duration
 }
 
@@ -52,8 +51,8 @@ type Meter interface {
 }
 
 // Open listens for a front. With certificates connections speak TLS 1.2 or later, and with authorities for
-// clients they show a certificate. Connections for which there is no room are closed as they
-// come. An error is returned when the address is taken.
+// clients they show a certificate. It closes connections beyond the room as they come. An
+// error is returned when the address is taken.
 func Open(ctx context.Context, front Front) (net.Listener, error) {
 	var tlsConfig *tls.Config
 	if front.Certificates != nil {

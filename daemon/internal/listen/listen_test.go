@@ -258,7 +258,7 @@ func TestClientOfAnAuthorityThatIsGoneCannotResume(t *testing.T) {
 	}
 }
 
-// counted counts what a listener reports.
+// counted counts the reports of a listener.
 type counted struct {
 	mu      sync.Mutex
 	open    int
@@ -381,7 +381,7 @@ func TestKernelKeepsLittleForAClientThatDoesNotRead(t *testing.T) {
 	if err := errors.Join(own.SetReadBuffer(buffer), own.SetWriteBuffer(buffer)); err != nil {
 		t.Fatal(err)
 	}
-	// Neither end reads. The kernel keeps what it takes.
+	// Neither end reads. The kernel keeps the bytes that it takes.
 	for name, sender := range map[string]net.Conn{"answers": server, "requests": client} {
 		if err := sender.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func TestConnectionsOfAllFrontsShareTheirRoom(t *testing.T) {
 			}
 		}
 		if another != nil || room.kept != 0 {
-			t.Errorf("%s: no room is made by the end of a connection; %d bytes are kept", limit, room.kept)
+			t.Errorf("%s: the end of a connection makes no room; %d bytes are kept", limit, room.kept)
 		}
 	}
 }

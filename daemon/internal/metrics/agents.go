@@ -6,15 +6,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxAgents is how many agents are counted one by one. Those after them are counted as one, so
-// that clients can't make up a series for each request.
+// maxAgents is how many agents are counted one by one. Later agents are counted as one, so clients
+// can't make up a series for each request.
 const maxAgents = 100
 
 // agents counts ids by the name that a client gives itself. It is safe for concurrent use.
 type agents struct {
 	ids *prometheus.CounterVec
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards known
 	known map[string]prometheus.Counter
 }
 

@@ -96,7 +96,7 @@ func NewCollector(s front.Service) prometheus.Collector {
 	return c
 }
 
-// one is 1 for what is so, and else 0.
+// one returns 1 for true, and else 0.
 func one(so bool) float64 {
 	if so {
 		return 1
@@ -104,7 +104,8 @@ func one(so bool) float64 {
 	return 0
 }
 
-// failingFor is for how long a generator's store has failed. A generator without a store has no such time.
+// failingFor returns for how long a generator's store has failed. It returns false for a generator
+// without a store.
 func failingFor(s front.Status) (seconds float64, ok bool) {
 	switch {
 	case s.Lease != nil:
@@ -124,7 +125,7 @@ func term(lease *kind.Lease) int64 {
 	return lease.Term
 }
 
-// Describe sends what Collect may send.
+// Describe sends the descriptions of Collect's metrics.
 func (c *collector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- c.requests
 	descs <- c.info

@@ -1,4 +1,4 @@
-// Package metrics shows Prometheus what the daemon does. Nothing is counted
+// Package metrics has the daemon's metrics for Prometheus. Nothing is counted
 // here that the service counts already: a scrape reads the service's own
 // figures, so that minting pays nothing for being watched. Only the store's
 // requests are timed as they happen, by [Timed].

@@ -6,7 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Front counts what one front does. Use [NewFront] to make one. It is safe for concurrent use.
+// Front counts the connections and requests of one front. Use [NewFront] to make one. It is safe for
+// concurrent use.
 type Front struct {
 	now      func() time.Duration
 	requests prometheus.Counter
@@ -17,7 +18,7 @@ type Front struct {
 	agents   *agents
 }
 
-// NewFront returns what counts for a front of a name, by a monotonic clock.
+// NewFront returns the counts of a front with a name, by a monotonic clock.
 func NewFront(name string, now func() time.Duration) *Front {
 	labels := prometheus.Labels{"front": name}
 	return &Front{
@@ -61,16 +62,16 @@ func (f *Front) Failed(problem string) { f.problems.WithLabelValues(problem).Inc
 // Agent returns a function that counts an id of clients that call themselves so. A client keeps it.
 func (f *Front) Agent(name string) (count func()) { return f.agents.of(name).Inc }
 
-// Opened counts a connection that is now open, and Closed one that no longer is.
+// Opened counts a connection that is now open.
 func (f *Front) Opened() { f.open.Inc() }
 
-// Closed ends what Opened began.
+// Closed takes a connection out of the count of Opened.
 func (f *Front) Closed() { f.open.Dec() }
 
 // Refused counts a connection that a limit did not let in.
 func (f *Front) Refused(limit string) { f.refused.WithLabelValues(limit).Inc() }
 
-// Describe sends what Collect may send.
+// Describe sends the descriptions of Collect's metrics.
 func (f *Front) Describe(descs chan<- *prometheus.Desc) {
 	for _, c := range f.collectors() {
 		c.Describe(descs)

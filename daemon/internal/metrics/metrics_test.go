@@ -37,7 +37,7 @@ func (l leased) Caps() kind.Caps {
 	return kind.Caps{Lease: func() kind.Lease { return l.status }}
 }
 
-// scrape returns what a scrape of the handler shows.
+// scrape returns a scrape of the handler.
 func scrape(t *testing.T, s *service.Service, with store.Store) string {
 	t.Helper()
 	registry, err := NewRegistry("1.2.3")

@@ -31,7 +31,7 @@ The metrics of Go and of the process, ` + "`go_…` and `process_…`" + `, are 
 |---|---|---|
 `
 
-// every keeps what is registered.
+// every keeps the registered collectors.
 type every struct {
 	prometheus.Registerer
 	collectors []prometheus.Collector
@@ -42,7 +42,7 @@ func (e *every) Register(c prometheus.Collector) error {
 	return nil
 }
 
-// described are the parts of what [prometheus.Desc] shows of itself.
+// described matches the text of a [prometheus.Desc].
 var described = regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: "(.*)", unit: "", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 // rows returns the rows of the page.

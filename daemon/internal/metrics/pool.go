@@ -7,9 +7,9 @@ import (
 )
 
 // Pools is a collector of how many worker ids of each namespace are in which state. A scrape shows the last
-// count, and asks for the next one if it is due: so no scrape waits for a store, the first
-// one shows nothing, and an unwatched daemon counts nothing. A namespace that could not be counted
-// is left out. It is safe for concurrent use.
+// count, and asks for the next one if it is due: so scrapes don't wait for a store, the first one shows
+// nothing, and an unwatched daemon counts nothing. A namespace that could not be counted is left out.
+// It is safe for concurrent use.
 type Pools struct {
 	counts func() []view.Census
 	desc   *prometheus.Desc
@@ -26,7 +26,7 @@ func NewPools(counts func() []view.Census) *Pools {
 		"Held worker ids of a namespace whose holders missed the time to extend, as counted a minute ago or so.", []string{"store", "namespace"}, nil)}
 }
 
-// Describe sends what Collect may send.
+// Describe sends the descriptions of Collect's metrics.
 func (p *Pools) Describe(descs chan<- *prometheus.Desc) {
 	descs <- p.desc
 	descs <- p.lent

@@ -35,7 +35,7 @@ type Stopwatch struct {
 	now      func() time.Duration // monotonic
 	duration *prometheus.HistogramVec
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards sums
 	sums map[string]view.Requests
 }
 
@@ -91,8 +91,8 @@ func (t *Timed) Swap(ctx context.Context, key string, prev store.Version, value 
 	return version, err
 }
 
-// List reads the registers below a prefix. Its time is that of the whole
-// sequence, with what its reader does in between.
+// List reads the registers below a prefix. Its time is the time of the whole sequence, with the
+// reader's work in between.
 func (t *Timed) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		began := t.watch.now()

@@ -61,7 +61,7 @@ func watching(t *testing.T) (all []watched) {
 	return all
 }
 
-// labelsOf returns the labels of each metric, those of a target included.
+// labelsOf returns the labels of each metric, including labels of a target.
 func labelsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	registry, err := NewRegistry("")

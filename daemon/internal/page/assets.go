@@ -25,7 +25,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// asset is a file of the page that says nothing of this daemon. It needs no token.
+// asset is a file of the page that says nothing of this daemon. It is open without a token.
 type asset struct {
 	body     []byte
 	tag, typ string
@@ -85,7 +85,7 @@ func tagged(h http.Header, r *http.Request, tag, typ string, body []byte) Answer
 	return Answer{http.StatusOK, typ, body}
 }
 
-// functions are those of the templates.
+// functions are the functions of the templates.
 func (p *Page) functions() template.FuncMap {
 	type part struct {
 		Text string

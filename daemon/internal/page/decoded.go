@@ -54,7 +54,7 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 // soon is how far ahead of this clock an id may be made: clocks are off by less.
 const soon = stored.ClockTolerance
 
-// reading is what an id says as one strip. One of the past whose register covers it weighs most.
+// reading decodes an id as one strip. One of the past whose register covers it weighs most.
 func (p *Page) reading(ctx context.Context, s view.State, strip decode.Strip) *Decoded {
 	d := &Decoded{Strip: strip, Owners: []Owner{}, weight: weight(strip)}
 	now := p.Clock.Wall()

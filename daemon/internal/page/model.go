@@ -18,22 +18,22 @@ type Source interface {
 	Workers(ctx context.Context, store, namespace string, from, to int64) ([]view.Worker, error)
 }
 
-// Model is what assets/index.html shows.
+// Model is the data of assets/index.html.
 type Model struct {
 	State   view.State
 	History view.History
-	Decoded *Decoded   // of the query's id and generator; nil if it has no id
-	Plan    *Plan      // of the query's years, workers and rate; nil if it has none of them
+	Decoded *Decoded   // of the query's id and generator; nil without an id
+	Plan    *Plan      // of the query's years, workers and rate; nil if all three are missing
 	Query   url.Values // as it was asked: {{.Query.Get "id"}}
 	Address string     // of the page: http://127.0.0.1:7600
 	Signed  bool       // the reader has shown a token; a POST of an empty one to /ui/token forgets it
-	RESP    string     // the host and port of the RESP front; empty for none
+	RESP    string     // the host and port of the RESP front, or empty
 	Public  bool       // POST /v1/generators/NAME/ids is answered at Address
 }
 
-// Login is what assets/login.html shows. Its form posts token to /ui/token.
+// Login is the data of assets/login.html. Its form posts token to /ui/token.
 type Login struct {
-	Reason string // why the token was refused; empty if none was shown
+	Reason string // why the token was refused; empty before a token was shown
 }
 
 // Decoded is an id, bit by bit. Its JSON is the answer of /ui/decode.
@@ -69,7 +69,7 @@ type Plan struct {
 	Relaxing []string `json:"relaxing"`        // if nothing fits: each sentence alone is enough
 }
 
-// Fit is a layout that does what was asked.
+// Fit is a layout that meets the query.
 type Fit struct {
 	Layout   string        `json:"layout"` // for the configuration
 	Widths   string        `json:"widths"` // without the epoch
@@ -82,7 +82,7 @@ type Fit struct {
 	Rate     float64       `json:"rate"` // of all workers
 }
 
-// Misfit is a layout that does not do what was asked.
+// Misfit is a layout that does not meet the query.
 type Misfit struct {
 	Name   string        `json:"name"` // a unit of time, or a preset
 	Widths string        `json:"widths"`

@@ -21,13 +21,13 @@ import (
 	"snowfence.example/snowfence/daemon/internal/view"
 )
 
-// Config says what a page shows.
+// Config has the source and the settings of a page.
 type Config struct {
 	Source  Source
 	Clock   snowfence.Clock
 	Guarded bool   // readers must show a token
 	Public  bool   // the page's front mints, too
-	RESP    string // the address of the RESP front as it is configured; empty for none
+	RESP    string // the configured address of the RESP front, or empty
 }
 
 // Page answers the addresses of the page. It is safe for concurrent use. Use [New] to make one.
@@ -66,7 +66,7 @@ type Route struct {
 	Answer     Answerer
 }
 
-// Answerer answers a request of a client. It adds headers to those that the front has set.
+// Answerer answers a request of a client. It adds headers to the front's own.
 type Answerer func(h http.Header, r *http.Request, c front.Client) (Answer, error)
 
 // QueryError is returned for a part of a query that can't be used.
@@ -129,7 +129,7 @@ func (p *Page) snapshot(ctx context.Context) (snapshot, error) {
 	return s, nil
 }
 
-// json answers those who may see it with a value.
+// json answers readers with a value, if they may see it.
 func (p *Page) json(value func(*http.Request, front.Client) (any, error)) Answerer {
 	return p.guard(func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
 		v, err := value(r, c)

@@ -135,7 +135,7 @@ func newHandler(t *testing.T, tokens string, change ...func(*httpfront.Config)) 
 	return httpfront.New(c), s, ring
 }
 
-// serve serves the page. The client follows no redirects, and keeps no cookies.
+// serve serves the page. The client ignores redirects and cookies.
 func serve(t *testing.T, tokens string, change ...func(*httpfront.Config)) fixture {
 	t.Helper()
 	handler, s, ring := newHandler(t, tokens, change...)

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/plan"
 )
 
-// defaultWorkers is how many worker ids are planned for where the query has none, as on the command line.
+// defaultWorkers is the number of worker ids in a plan where the query leaves it out, as on the command line.
 const defaultWorkers = 1024
 
 // plan answers the requirements of a query.

@@ -8,8 +8,8 @@ import (
 	"snowfence.example/snowfence/daemon/token"
 )
 
-// Harden sets the headers of every answer of the page: nothing from other hosts or in line, no frame around it, and
-// nothing of its address to others.
+// Harden sets the headers of every answer of the page: only files of this host, no inline scripts and
+// no frame around it, and its address stays secret.
 func Harden(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
@@ -17,8 +17,8 @@ func Harden(h http.Header) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 }
 
-// Cookie returns the token in a request's cookie. It is empty if there is none, if the request has an Authorization
-// header, which counts alone, and where no tokens are asked for.
+// Cookie returns the token in a request's cookie. It is empty without a cookie, if the request has an
+// Authorization header, which counts alone, and where clients need no token.
 func (p *Page) Cookie(r *http.Request) string {
 	if !p.Guarded || r.Header["Authorization"] != nil || r.Header["Cookie"] == nil {
 		return ""
@@ -60,7 +60,7 @@ func (p *Page) allow(h http.Header, r *http.Request, c front.Client) error {
 	return c.ReadMetrics()
 }
 
-// guard lets those see an answer who may.
+// guard shows an answer to readers that may see it.
 func (p *Page) guard(answer Answerer) Answerer {
 	return func(h http.Header, r *http.Request, c front.Client) (Answer, error) {
 		if err := p.allow(h, r, c); err != nil {
@@ -90,7 +90,7 @@ func (p *Page) login(h http.Header, r *http.Request, c front.Client) (Answer, er
 	return Answer{Status: http.StatusSeeOther, Type: "text/plain"}, nil
 }
 
-// form is the form for a token, for those who may not see more.
+// form is the form for a token, for readers that may not see more.
 func (p *Page) form(h http.Header, refused error, shown bool) (Answer, error) {
 	h.Set("Referrer-Policy", formsPolicy)
 	var l Login

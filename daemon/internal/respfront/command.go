@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// command is one command, and what COMMAND says of it.
+// command is one command, and its description for COMMAND.
 type command struct {
 	name    string // in capitals
 	least   int    // arguments, beside the name
@@ -138,7 +138,7 @@ func (c *command) sub(name []byte) *command {
 }
 
 // find returns the command of a name in small or large letters, or nil. Programs send one of the two,
-// and for those nothing is allocated.
+// and find does not allocate for them.
 func (s *Server) find(name []byte) *command {
 	if known := s.commands[string(name)]; known != nil {
 		return known
@@ -149,7 +149,7 @@ func (s *Server) find(name []byte) *command {
 func (c *conn) commandInfo(names [][]byte) {
 	found := make(list, 0, max(len(names), len(c.table)))
 	for _, name := range names {
-		var info any // nil for a name that is no command
+		var info any // nil for an unknown name
 		if known := c.find(name); known != nil {
 			info = known.describe()
 		}
@@ -172,7 +172,7 @@ func (c *conn) commandDocs(names [][]byte) {
 }
 
 // describe returns the ten fields of COMMAND. The last three are tips, specifications of keys, and
-// subcommands, of which there are none.
+// subcommands, and are empty.
 func (c command) describe() list {
 	arity := c.least + 1
 	if c.least != c.most {
@@ -192,7 +192,7 @@ func (c command) describe() list {
 	return list{strings.ToLower(c.name), arity, flags, first, last, step, list{status("@" + c.group)}, list{}, list{}, list{}}
 }
 
-// docs returns what COMMAND DOCS says, by which redis-cli shows hints.
+// docs returns the answer to COMMAND DOCS, from which redis-cli makes hints.
 func (c command) docs() object {
 	syntax := list{}
 	for _, a := range c.syntax {

@@ -28,7 +28,7 @@ type conn struct {
 
 	open    *transaction // nil outside of MULTI and EXEC
 	silence silence      // of CLIENT REPLY
-	excess  *excess      // nil, or what the client is in the middle of
+	excess  *excess      // nil, or the large command that the client is sending
 
 	answered int    // commands since the last write
 	pending  int    // INCRs of key that are not minted yet
@@ -39,10 +39,10 @@ type conn struct {
 	authorized bool
 	guesses    front.Guesses
 	closing    bool // after the answers that are due
-	broken     bool // a write failed: what was to follow it must not be written
+	broken     bool // a write failed: the rest must not be written
 }
 
-// leave gives back what the connection keeps.
+// leave gives the connection's memory back.
 func (c *conn) leave() {
 	c.end()
 	c.free()
@@ -70,7 +70,7 @@ func (c *conn) answer() bool {
 	return !c.closing
 }
 
-// step answers the next command. It is false if none is complete.
+// step answers the next command. It returns false until one is complete.
 func (c *conn) step() bool {
 	var n int
 	var err error
@@ -97,7 +97,8 @@ func (c *conn) step() bool {
 	return true
 }
 
-// pass goes over a command that has too much, and answers it at its end. What can't be read ends the connection.
+// pass goes over a command that has too much, and answers it at its end. An unreadable command ends the
+// connection.
 func (c *conn) pass(err error) bool {
 	if err == nil || c.authorized && errors.As(err, &c.excess) {
 		var n int
@@ -116,7 +117,7 @@ func (c *conn) pass(err error) bool {
 		}
 		return false
 	case c.excess.left+c.excess.within > 0:
-		c.served = false // the client has no more time for it than for its first command
+		c.served = false // the client has as little time for it as for its first command
 		return false
 	}
 	c.skipped(func() { c.reject("ERR " + c.excess.Error()) })
@@ -126,7 +127,7 @@ func (c *conn) pass(err error) bool {
 	return true
 }
 
-// errUnread is what a client is told that sends more and more, and reads nothing.
+// errUnread is the answer to a client that sends more and more, and reads nothing.
 var errUnread = errors.New("too many bytes of answers are unread: read them before you send more commands")
 
 // flush writes when there is enough to write.
@@ -137,8 +138,7 @@ func (c *conn) flush() {
 	}
 }
 
-// write writes the answers, once what they wait for is minted. A client that does not read them is
-// left.
+// write writes the answers, once their ids are minted. A client that does not read them is cut off.
 func (c *conn) write() {
 	c.settle()
 	if c.answered > 0 {

@@ -9,8 +9,8 @@ import (
 	"snowfence.example/snowfence/daemon/internal/front"
 )
 
-// redisVersion is the version of Redis whose commands at connect the front has. Clients choose by
-// it what they send.
+// redisVersion is the version of Redis whose commands at connect the front has. Clients choose their
+// commands by it.
 const redisVersion = "7.4.0"
 
 // auth answers AUTH [name] token. A name is taken and not looked at, as tokens have their own.
@@ -28,8 +28,9 @@ func (c *conn) auth(args [][]byte) {
 	}
 }
 
-// authorize shows a token, or answers with an error. As in Redis, a wrong token takes no right away. A few of them end the
-// connection, whatever else it has shown: or one connection could try any number.
+// authorize shows a token, or answers with an error. As in Redis, a wrong token leaves the rights as
+// they are. A few of them end the connection, whatever else it has shown: or one connection could try
+// any number.
 func (c *conn) authorize(token []byte) bool {
 	client := c.config.Service.Client(c.address)
 	err := client.Authorize(string(token))
@@ -152,8 +153,8 @@ func (c *conn) clientInfo([][]byte) {
 	c.bulkString(fmt.Sprintf("id=%d addr=%s laddr=%s name=%s db=0 resp=%d\n", c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, c.proto))
 }
 
-// agree answers what changes nothing. Of a cache in the client nothing is tracked, because no command has
-// a reply that may be cached.
+// agree answers commands that change nothing. The front does not track the caches of clients, because
+// its replies must not be cached.
 func (c *conn) agree([][]byte) { c.ok() }
 
 // info answers INFO. Each section is sent for every name, since there are few.
@@ -173,7 +174,7 @@ func usedMemory() uint64 {
 	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }
 
-// configGet answers CONFIG GET for what redis-benchmark asks: that nothing is written to a disk.
+// configGet answers CONFIG GET for redis-benchmark, which asks whether the server writes to a disk.
 func (c *conn) configGet(args [][]byte) {
 	found := object{}
 	for _, setting := range [][2]string{{"save", ""}, {"appendonly", "no"}, {"databases", "1"}} {

@@ -5,7 +5,7 @@
 //	INCRBY key n                      reserves n consecutive numbers of a counter; the last of them. INCR if n is 1
 //	ID.NEXT key                       mints one id; a bulk string, which JavaScript reads exactly
 //	ID.NEXT key [COUNT n] [RANGES]    mints n; an array, with RANGES of first, count, first, count, …
-//	ID.DECODE id [LAYOUT l | GENERATOR key]   what an id says
+//	ID.DECODE id [LAYOUT l | GENERATOR key]   the parts of an id
 //
 // A key is the name of a generator. GET is refused, because caches of clients may answer it twice.
 // MULTI keeps commands until EXEC answers them, as in Redis; WATCH watches nothing. Clients
@@ -17,15 +17,16 @@
 //
 // # Speed
 //
-// Each connection has a goroutine. It reads what is there, answers all of it, and writes the answers
-// at once. Adjacent INCRs of one key are minted by one call. Nothing is allocated for a command, except for
-// the name of a generator that differs from the one before.
+// Each connection has a goroutine. It reads all received commands, answers all of them, and writes the
+// answers at once. Adjacent INCRs of one key are minted by one call. Nothing is allocated for a
+// command, except for the name of a generator that differs from the one before.
 //
 // # Bounds
 //
 // A command has at most 16 KiB in 64 parts. One that has more is passed over and answered with an error, if
 // it ends within the read timeout. Before its token a client has 4 KiB in 10, and ends with more, and so does
-// a line of more than 16 KiB. Nothing is allocated by what a length says. A connection keeps as much as its commands needed, 512 bytes to
-// 16 KiB, and 512 bytes once it is quiet for 30 s. A transaction keeps up to 2 MiB, and all of them 128 MiB. Answers are written in pieces of some 32 KiB. A
-// client that does not read them is left after two write timeouts.
+// a line of more than 16 KiB. A length in a command allocates nothing. A connection keeps as much as
+// its commands needed, 512 bytes to 16 KiB, and 512 bytes once it is quiet for 30 s. A transaction
+// keeps up to 2 MiB, and all of them 128 MiB. Answers are written in pieces of some 32 KiB. A client
+// that does not read them is cut off after two write timeouts.
 package respfront

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// incr mints an id later, together with those that the next commands ask for.
+// incr mints an id later, together with the ids of the next commands.
 func (c *conn) incr(args [][]byte) {
 	if c.key != string(args[0]) {
 		c.settle()
@@ -50,7 +50,7 @@ func (c *conn) settle() {
 			c.writeNumbers((*reply).integer)
 			n -= some
 		case some > 1:
-			most = 1 // what is left of a rate or a tick may do for a few
+			most = 1 // the rest of a rate or a tick may be enough for a few
 		default:
 			c.failAll(err, n)
 			return
@@ -82,7 +82,7 @@ func (c *conn) mint(use front.Use, n int) error {
 	return use.Mint(c.ctx, n, c.batch)
 }
 
-// release gives back the memory of the batch, which no connection that asks for few is to have.
+// release gives the memory of the batch back, so that connections keep only the memory that they use.
 func (c *conn) release() {
 	if c.client.Release(c.batched); c.batched > mostPooled {
 		*c.batch = kind.Batch{}
@@ -90,8 +90,8 @@ func (c *conn) release() {
 	c.batched = 0
 }
 
-// holdText takes the memory of a long text while ids are waited for, and returns how much that is. If there is none,
-// the text is written and let go.
+// holdText takes the memory of a long text while the connection waits for ids, and returns the number
+// of bytes. If the memory is used up, it writes the text and drops it.
 func (c *conn) holdText() int {
 	most := cap(c.text)
 	if most <= fewText {
@@ -104,10 +104,10 @@ func (c *conn) holdText() int {
 	return most
 }
 
-// errTexts is returned for ids that are asked for as numbers, and are texts.
+// errTexts is returned when a client asks for numbers, and the ids are texts.
 var errTexts = errors.New("the ids of this generator are no numbers")
 
-// mintNumbers is mint for numbers alone. Of texts none is used up.
+// mintNumbers is mint for numbers alone. It does not use up texts.
 func (c *conn) mintNumbers(use front.Use, n int) error {
 	if use.Form() > kind.Number {
 		return errTexts
@@ -198,7 +198,7 @@ func (c *conn) writeIDs() {
 // writeNumbers writes the numbers of the batch in one of two forms, which both end with the digits
 // and the end of a line.
 func (c *conn) writeNumbers(write func(*reply, int64)) {
-	size := 0 // of what was written for the number before
+	size := 0 // of the text of the number before
 	for i, id := range c.batch.Numbers() {
 		// Nine of ten numbers that follow each other differ in the last digit alone.
 		if size > 0 && id%10 != 0 && id == c.batch.Numbers()[i-1]+1 {

@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence/daemon/internal/session"
 )
 
-// input is what a client sent, and how long the server waits for more.
+// input is the received bytes of a client, and the time that the server waits for more.
 type input struct {
 	net    *session.Conn
 	meter  front.Meter
@@ -19,9 +19,9 @@ type input struct {
 	known  bool // the client, once it has been answered
 	memory *budget.Budget
 	held   int  // bytes of data that were taken from it
-	spent  bool // it had none left for the present command
+	spent  bool // the memory was used up for the present command
 
-	data []byte // what was read; from next on it is not answered yet
+	data []byte // the received bytes; from next on they are not answered yet
 	next int
 
 	// Times are of the meter's clock.
@@ -32,15 +32,15 @@ type input struct {
 }
 
 const (
-	// smallBuffer is the size of a connection's buffer at first, and again when it is quiet. Clients
-	// that send one command at a time need no larger one. The largest is that of one command.
+	// smallBuffer is the size of a connection's buffer at first, and again when it is quiet. It is
+	// enough for clients that send one command at a time. The largest is that of one command.
 	smallBuffer = 512
 
 	// quiet is after how long without a command a connection gives up its large buffer.
 	quiet = 30 * time.Second
 )
 
-// read waits for the client, and reads what it sent. It is false when the connection must end: by
+// read waits for the client, and reads its bytes. It is false when the connection must end: by
 // the client, because it took too long, or because the server drains.
 func (in *input) read() bool {
 	if in.spent = !in.makeRoom(); in.spent {
@@ -107,8 +107,8 @@ func (in *input) readWithin(now, d time.Duration) bool {
 	return in.net.ReadWithin(d) == nil
 }
 
-// makeRoom moves what is not answered to the front, and doubles the buffer that the last read
-// filled, if there is memory. It is false if there is room for nothing more.
+// makeRoom moves the unanswered bytes to the front, and doubles the buffer that the last read filled,
+// if there is memory. It is false if there is room for nothing more.
 func (in *input) makeRoom() bool {
 	size := cap(in.data)
 	filled := len(in.data) == size

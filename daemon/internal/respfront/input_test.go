@@ -24,7 +24,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// scripted is a connection whose reads a test writes. What is written to it is kept.
+// scripted is a connection whose reads a test writes. It keeps all written bytes.
 type scripted struct {
 	net.Conn
 	read    func([]byte) (int, error)
@@ -202,7 +202,7 @@ func TestSilentClientIsLeftAfterItsSession(t *testing.T) {
 	}
 }
 
-// failing is a connection of which one write fails after some bytes, as at its deadline.
+// failing is a connection with one write that fails after some bytes, as at its deadline.
 type failing struct {
 	*scripted
 	fails int // which write
@@ -316,7 +316,7 @@ func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 var memoryOfInfo = regexp.MustCompile(`\$\d+\r\n(?s:# Server.*?)used_memory:\d+`)
 
 // FuzzConnection holds a connection to one rule: its replies do not depend on where the network cuts
-// what the client sent.
+// the client's bytes.
 func FuzzConnection(f *testing.F) {
 	for _, seed := range []string{
 		"INCR numbers\r\nINCR numbers\r\nINCR numbers\nPING\r\n", "HELLO 3\r\nID.NEXT numbers COUNT 5 RANGES\r\nCOMMAND DOCS\r\n",
@@ -339,7 +339,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// replies are what a new connection answers to pieces.
+// replies returns a new connection's answers to pieces.
 func replies(t *testing.T, pieces ...[]byte) string {
 	t.Helper()
 	f := serviceFixture(t, "")

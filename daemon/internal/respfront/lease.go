@@ -27,7 +27,8 @@ func (c *conn) giveBack(args [][]byte) {
 	})
 }
 
-// lease answers a command about a lease: with the parts of the answer and their names, or with OK if it has none.
+// lease answers a command about a lease: with the parts of the answer and their names, or with OK if
+// there are none.
 func (c *conn) lease(args [][]byte, words string, verb func(front.Use, context.Context, kind.LeaseForm) (kind.Lent, error)) {
 	c.use(args[0])
 	form, ok := leaseForm(args[1:], words)

@@ -22,13 +22,13 @@ const (
 	rejected = "!" // an error that spoils a transaction
 )
 
-// line is a command, and the kind of its reply. Redis may know another reply of it, or none.
+// line is a command, and the kind of its reply. Redis may have another reply, or may not have the command.
 type line struct {
 	command, reply string
 	redis          bool // whether Redis answers with the same kind, when its key "texts" is a text
 }
 
-// lines are commands of every kind. Those that the model knows by name have no reply here.
+// lines are commands of every kind. The reply is empty where the model finds it by name.
 func lines() []line {
 	return []line{
 		{"INCR numbers", aNumber, true},
@@ -216,7 +216,7 @@ func (m *model) reply(l line) string {
 	return m.own(l)
 }
 
-// isAck reports whether a command has no reply. Redis sends fewer replies than EXEC has announced if a
+// isAck reports whether a command gets no reply. Redis sends fewer replies than EXEC has announced if a
 // transaction has it.
 func isAck(l line) bool { return strings.HasPrefix(strings.ToUpper(l.command), "REPLCONF") }
 
@@ -316,7 +316,7 @@ func pipeline(chosen []line, style func() int) (text []byte, want []string) {
 	return text, m.replies
 }
 
-// compare reads the replies that a pipeline has, and none besides.
+// compare reads the replies that a pipeline has, and checks that nothing follows.
 func compare(r *bufio.Reader, want []string) error {
 	for i, w := range want {
 		got, err := kindOf(r, strings.HasPrefix(w, "("))
@@ -333,8 +333,8 @@ func compare(r *bufio.Reader, want []string) error {
 	return nil
 }
 
-// FuzzRepliesMatchTheModel holds pipelines to one rule: the number of replies, their order and their kinds
-// are those of Redis. Each two bytes are a command and its style.
+// FuzzRepliesMatchTheModel holds pipelines to one rule: the number of replies, their order and their
+// kinds are the same as Redis'. Each two bytes are a command and its style.
 func FuzzRepliesMatchTheModel(f *testing.F) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 1))

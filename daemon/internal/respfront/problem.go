@@ -34,7 +34,7 @@ func (c *conn) report(err error, authorized bool) {
 	c.meter.Failed(p.Type.String())
 }
 
-// prefixOf is the word that tells programs what to do.
+// prefixOf returns an error's word for programs.
 func prefixOf(t front.Type, authorized bool) string {
 	switch t {
 	case front.InvalidToken:
@@ -56,5 +56,5 @@ func prefixOf(t front.Type, authorized bool) string {
 	return "ERR"
 }
 
-// clip is what a client sent, as far as an error shows it.
+// clip cuts a client's word for an error.
 func clip(word []byte) string { return string(word[:min(len(word), 128)]) }

@@ -50,7 +50,7 @@ func (r *reply) null() {
 	}
 }
 
-// fail writes an error. What a client sent may stand in it, so line ends are taken out.
+// fail writes an error. It may contain a client's text, so line ends are taken out.
 func (r *reply) fail(text string) {
 	r.text = append(r.text, '-')
 	r.raw(strings.NewReplacer("\r", " ", "\n", " ").Replace(text))

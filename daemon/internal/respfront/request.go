@@ -16,7 +16,7 @@ type bounds struct {
 	parts int // its name and its arguments
 }
 
-// boundsOf is what a client may send, which is less before it has shown its token.
+// boundsOf returns the limits of a client's command, which are lower before it has shown its token.
 func boundsOf(authorized bool) bounds {
 	if authorized {
 		return bounds{maxCommand, 64}
@@ -157,7 +157,7 @@ func inline(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err er
 		}
 		parts = append(parts, word)
 	}
-	// A page in a browser can send this to a port of its host, but no command after it.
+	// A page in a browser can send this to a port of its host, and must not send commands after it.
 	if len(parts) > 0 && (is(parts[0], "POST") || is(parts[0], "HOST:")) {
 		return parts, 0, errWeb
 	}
@@ -170,8 +170,8 @@ func inline(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err er
 // blanks stand between the words of a line.
 const blanks = " \t\r\n\v\f"
 
-// next takes a word from a line, as Redis does: what stands in quotes ends it. That is copied, because the
-// line is read again if it belongs to a transaction.
+// next takes a word from a line, as Redis does: a part in quotes ends it. The quoted part is copied,
+// because the line is read again if it belongs to a transaction.
 func next(line []byte) (word, rest []byte, err error) {
 	at := bytes.IndexAny(line, " \t\r\n\"'")
 	quote := line[at]
@@ -204,9 +204,9 @@ func is(word []byte, name string) bool {
 	return len(word) == len(name) && strings.EqualFold(string(word), name)
 }
 
-// count reads a number as a client writes it: decimal digits, and no zero in front.
+// count reads a number as a client writes it: decimal digits, without a zero in front.
 func count(word []byte) (n int, ok bool) {
-	const bits = 30 // no limit has more
+	const bits = 30 // more than every limit
 	u, err := strconv.ParseUint(string(word), 10, bits)
 	return int(u), err == nil && (word[0] != '0' || len(word) == 1)
 }

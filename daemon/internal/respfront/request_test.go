@@ -79,7 +79,7 @@ func TestCommandThatIsTooLargeIsPassedOver(t *testing.T) {
 		string(encode("ECHO", long)):                                       "2 parts in 16408 bytes: it may have 64 in 16384",
 		string(encode("ECHO", long[:16000], long[:1000], "$", long, long)): "6 parts in 49828 bytes: it may have 64 in 16384",
 	} {
-		for _, size := range []int{1, 7, maxCommand} { // of what the network brings
+		for _, size := range []int{1, 7, maxCommand} { // bytes of one write to the network
 			f := newFixture(t, "")
 			l := f.dial()
 			go func() {
@@ -106,8 +106,8 @@ func TestCommandThatIsTooLargeIsPassedOver(t *testing.T) {
 	}
 }
 
-// FuzzParse holds the parser to four rules: it reads what was written, it takes no more than its
-// bounds, part of a command is no command and no error, and what follows a command changes nothing.
+// FuzzParse holds the parser to four rules: it reads the written parts, it keeps its bounds, part of a
+// command is neither a command nor an error, and bytes after a command change nothing.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n", "PING\r\n", "*1\r\n$1073741824\r\n", "*-1\r\n", "GET / HTTP/1.1\r\n",
@@ -122,7 +122,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if n == 0 || err != nil {
 			if err == nil && len(data) > maxCommand {
-				t.Fatalf("%d bytes, and no command is complete", len(data))
+				t.Fatalf("%d bytes without a complete command", len(data))
 			}
 			return
 		}

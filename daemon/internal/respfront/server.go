@@ -14,25 +14,25 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// Config says what the front is made of. All must be given.
+// Config has the parts of the front. All must be given.
 type Config struct {
-	// Service is what the front translates for.
+	// Service answers the calls that the front translates commands into.
 	Service front.Service
 
 	// Meter counts requests. The timeouts of connections go by its clock.
 	Meter front.Meter
 
-	// Limits are those of connections.
+	// Limits are the limits of connections.
 	Limits front.Limits
 
-	// Memory is where unfinished commands, transactions and batches are taken from. Nil has no bounds.
+	// Memory bounds the memory of unfinished commands, transactions and batches. Nil is unbounded.
 	Memory *budget.Budget
 
 	// Version is the program's, for INFO.
 	Version string
 }
 
-// Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
+// Server is the front. Use [New] to make one. Its Serve and Drain come from package session.
 type Server struct {
 	*session.Server
 
@@ -59,8 +59,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// scratch is what answers need while they are made. Connections that wait for a command have none, but those that
-// wait for ids do: what is large of it is taken from the memory of all.
+// scratch is the memory of answers in the making. A connection gives it up while it waits for a
+// command, and keeps it while it waits for ids: a large one is taken from the memory of all.
 type scratch struct {
 	text  []byte
 	batch kind.Batch

@@ -29,7 +29,7 @@ import (
 	"snowfence.example/snowfence/daemon/token"
 )
 
-// memory is what the clients of a fixture have together.
+// memory is the number of bytes that the clients of a fixture have together.
 const memory = 64 << 20
 
 // fixture is a front with the generators numbers, texts, and late, which is still starting.

@@ -11,11 +11,11 @@ const (
 	maxQueued, maxQueuedBytes = 50_000, 2 << 20
 )
 
-// transaction is what came after MULTI.
+// transaction holds the commands after MULTI.
 type transaction struct {
 	commands int
 	text     []byte // the commands as they came
-	spoiled  bool   // one was refused, so EXEC answers none of them
+	spoiled  bool   // a command was refused, so EXEC refuses all of them
 }
 
 // atOnce reports whether a command is answered within a transaction as it comes.
@@ -135,7 +135,7 @@ func (c *conn) discard([][]byte) {
 	c.ok()
 }
 
-// watch takes any keys. None of them can be read, so nothing that EXEC does can be out of date.
+// watch takes any keys. Clients can't read keys, so EXEC never acts on an old value.
 func (c *conn) watch([][]byte) {
 	if c.open != nil {
 		c.refuse("ERR WATCH inside MULTI is not allowed")
@@ -165,8 +165,8 @@ func (c *conn) hush(s silence) {
 	c.silence = s
 }
 
-// skipped answers a command without a reply, if the client wants none. The command may end that, or ask for
-// the same of the next one.
+// skipped runs a command and drops its reply, if the client asked for that. The command may end the
+// silence, or ask for it again for the next command.
 func (c *conn) skipped(answer func()) {
 	if c.silence != silentNext {
 		answer()

@@ -161,7 +161,7 @@ func TestNextConnectionHasNothingOfATransaction(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if err := f.server.Drain(t.Context()); err != nil { // waits for what the connection leaves
+	if err := f.server.Drain(t.Context()); err != nil { // waits until the connection has given its memory back
 		t.Error(err)
 	}
 	if n := f.numbers.Last.Load(); n != 0 {

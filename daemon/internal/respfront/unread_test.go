@@ -63,7 +63,7 @@ func TestUnfinishedCommandTakesFromTheMemoryOfAll(t *testing.T) {
 	f := newFixture(t, "")
 	l := f.dial()
 	l.ask("PING")
-	spent := memory - int(f.memory.Used()) - 600 // a buffer of 1 KiB is to be had, and none of 2 KiB
+	spent := memory - int(f.memory.Used()) - 600 // a buffer of 1 KiB still fits, but not one of 2 KiB
 	f.memory.Add(spent)
 	defer f.memory.Give(spent)
 	if _, err := io.WriteString(l, "*2\r\n$4\r\nECHO\r\n$3000\r\n"+strings.Repeat("x", 2000)); err != nil {
@@ -79,7 +79,7 @@ func TestUnfinishedCommandTakesFromTheMemoryOfAll(t *testing.T) {
 
 func TestBatchTakesFromTheMemoryOfAll(t *testing.T) {
 	f := newFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
-	const spent = memory/4*3 - 100<<10 // of what large requests may take
+	const spent = memory/4*3 - 100<<10 // of the memory that large requests may take
 	f.memory.Add(spent)
 	defer f.memory.Give(spent)
 	l := f.dial()

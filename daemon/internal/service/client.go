@@ -56,7 +56,7 @@ func (c *Client) Authorize(text string) error {
 	return c.refuse()
 }
 
-// Who tells clients apart: by their token, and where they show none by their address.
+// Who tells clients apart: by their token, or without a token by their address.
 type Who struct {
 	grant   *token.Grant
 	address netip.Prefix
@@ -87,7 +87,7 @@ func (c *Client) Admit(name string) error {
 	return err
 }
 
-// admit returns the generator, which is nil if there is none of this name.
+// admit returns the generator of a name, or nil for an unknown name.
 func (c *Client) admit(name string) (*generator, error) {
 	if err := c.known(); err != nil {
 		return nil, err
@@ -99,12 +99,12 @@ func (c *Client) admit(name string) (*generator, error) {
 	return g, nil
 }
 
-// permit returns a [*front.Problem] unless the token is for a generator, and there is one of this name. It
-// tells nothing of other generators, nor whether a name is one of theirs.
+// permit returns a [*front.Problem] unless a generator of this name exists and the token is for it. The
+// problem keeps it secret whether another generator has the name.
 func (c *Client) permit(g *generator, name string) error {
 	own := name
 	if g != nil {
-		own = g.name // tokens name no aliases
+		own = g.name // tokens name generators, not aliases
 	}
 	allowed := c.Allows(own)
 	if g != nil && allowed {
@@ -136,8 +136,8 @@ func (c *Client) ReadMetrics() error {
 	return nil
 }
 
-// known returns a [*front.Problem] if a token is asked for, and the client has shown none that is valid
-// still.
+// known returns a [*front.Problem] if clients need a token, and this client has not shown a token that
+// is still valid.
 func (c *Client) known() error {
 	if !c.service.Guarded() || c.trusted {
 		return nil
@@ -169,10 +169,10 @@ func (c *Client) unknown() error {
 	return &front.Problem{Type: front.InvalidToken, Detail: detail}
 }
 
-// pay takes n ids from the rates of the token and the address. They are of a generator, or of none.
+// pay takes n ids from the rates of the token and the address. The generator may be nil.
 func (c *Client) pay(g *generator, n int) error {
 	n = max(n, 1) // a count below is refused, and must not give anything back
-	// The token's first: what it refuses must not cost others of the same address.
+	// The token's first: a request that it refuses must not cost others of the same address.
 	limits := c.limits()
 	for i, limit := range limits {
 		if wait, ok := c.take(limit, n); !ok {
@@ -186,7 +186,7 @@ func (c *Client) pay(g *generator, n int) error {
 	return nil
 }
 
-// giveBack gives back what [Client.take] took.
+// giveBack gives ids back that [Client.take] took.
 func (c *Client) giveBack(limits []*rate.Limiter, n int) {
 	for _, limit := range limits {
 		if limit != nil {
@@ -198,8 +198,9 @@ func (c *Client) giveBack(limits []*rate.Limiter, n int) {
 // maxDebt is the most that a client can owe, in seconds of its rate: a day.
 const maxDebt = 24 * 60 * 60
 
-// settle charges a request that paid for n ids for those that it used, and for one at least. It gives the rest back.
-// A request may use more ids than a rate holds at once. The client owes these, and gets no more ids before it has paid.
+// settle charges a request that paid for n ids for the used ones, and for one at least. It gives the
+// rest back. A request may use more ids than a rate holds at once. The client owes these, and must wait
+// for more ids until it has paid.
 func (c *Client) settle(n, used int) {
 	n, used = max(n, 1), max(used, 1)
 	for _, limit := range c.limits() {
@@ -217,7 +218,7 @@ func (c *Client) settle(n, used int) {
 	}
 }
 
-// limits are the rates of the client's token and its address. Each is nil if there is none.
+// limits are the rates of the client's token and its address. Each may be nil.
 func (c *Client) limits() [2]*rate.Limiter {
 	if c.grant == nil {
 		return [...]*rate.Limiter{nil, c.limit}
@@ -239,7 +240,7 @@ func (c *Client) take(limit *rate.Limiter, n int) (wait time.Duration, ok bool) 
 	if limit.AllowN(now, n) {
 		return 0, true
 	}
-	// A reservation that is cancelled would not give all back beside those of others.
+	// A cancelled reservation would not give all of it back when others hold reservations, too.
 	missing := (float64(n) - limit.TokensAt(now)) / float64(limit.Limit())
 	return max(time.Duration(missing*float64(time.Second)), time.Millisecond), false
 }
@@ -263,14 +264,14 @@ func (c *Client) Statuses() ([]front.Status, error) {
 type addresses struct {
 	rate int
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards neighbours
 	neighbours map[netip.Prefix]*neighbour
 }
 
 // neighbour is what one address, or one /64, may do in a second.
 type neighbour struct {
 	ids     *rate.Limiter
-	guesses *rate.Limiter // of tokens; those that ask for ids with a right one take nothing from it
+	guesses *rate.Limiter // of tokens; requests with a right token take nothing from it
 }
 
 // maxAddresses is how many addresses are remembered: some 30 MB. When there are more, all are

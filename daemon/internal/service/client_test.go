@@ -119,7 +119,7 @@ func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
 	}
 }
 
-// TestAliasIsTheGeneratorItself is about rights, counts and what is shown: all go by the generator's own name.
+// TestAliasIsTheGeneratorItself is about rights, counts and answers: all go by the generator's own name.
 func TestAliasIsTheGeneratorItself(t *testing.T) {
 	ring, _ := opened(t, "few "+token.HashOf("few").String()+" generators=a\nother "+token.HashOf("other").String()+" generators=b")
 	c := settings(t, "a", "b")
@@ -264,7 +264,7 @@ func TestDebtIsADaysWorthAtMost(t *testing.T) {
 	}
 }
 
-// apart is a minter whose numbers never follow each other.
+// apart is a minter with gaps between all numbers.
 type apart struct{ counting }
 
 func (*apart) Caps() kind.Caps { return increments(1) }
@@ -397,7 +397,7 @@ func TestRequestThatReachesNoMinterCostsOneID(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := mint(98); err != nil {
-		t.Errorf("after two requests that reached no minter: %v", err)
+		t.Errorf("after two requests that failed before the minter: %v", err)
 	}
 }
 
@@ -474,9 +474,9 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 		t.Errorf("a client that asked for many ids: %v", err)
 	}
 	for range 3 {
-		stranger := from("192.0.2.1") // a probe of readiness, for one, shows no token
+		stranger := from("192.0.2.1") // a probe of readiness, for one, comes without a token
 		if _, err := stranger.Statuses(); problemOf(t, err).Type != front.InvalidToken {
-			t.Errorf("a client that shows no token: %v", err)
+			t.Errorf("a client without a token: %v", err)
 		}
 	}
 	for i, x := range []struct {
@@ -499,7 +499,7 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	}
 }
 
-// TestWrongTokensAreLoggedOnceAMinute: with their number and the last address, and never the token itself.
+// TestWrongTokensAreLoggedOnceAMinute: the log has their number and the last address, without the token itself.
 func TestWrongTokensAreLoggedOnceAMinute(t *testing.T) {
 	ring, _ := opened(t, "Correct-horse-battery")
 	var log bytes.Buffer
@@ -516,7 +516,7 @@ func TestWrongTokensAreLoggedOnceAMinute(t *testing.T) {
 		show  []string
 		want  string
 	}{
-		{0, []string{"Correct-horse-battery", ""}, ""}, // no token is none that is wrong
+		{0, []string{"Correct-horse-battery", ""}, ""}, // an empty token is not a wrong one
 		{0, []string{"guess-1", "guess-2"}, "tokens=2 last_address=192.0.2.2"},
 		{59 * time.Second, []string{"guess-3"}, ""},
 		{time.Second, nil, "tokens=1 last_address=192.0.2.3"},

@@ -70,7 +70,7 @@ func (c *Client) payForDecoding() error {
 	return c.pay(nil, 1)
 }
 
-// decodeOf says what an id of a generator means, or a text of an opaque one.
+// decodeOf decodes an id of a generator, or a text of an opaque generator.
 func (c *Client) decodeOf(text, layout, name string) (any, error) {
 	u, err := c.find(name)
 	if err == nil {
@@ -122,7 +122,7 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 	return layout, nil
 }
 
-// reason is what is wrong with an id or a layout, without the text itself.
+// reason returns the fault of an id or a layout, without the text itself.
 func reason(err error) string {
 	if id, ok := errors.AsType[*snowfence.IDError](err); ok {
 		return id.Reason

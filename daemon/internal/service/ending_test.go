@@ -44,7 +44,7 @@ func TestEndIsSoonFromAYearBeforeAndForTheLastTenthOfACounter(t *testing.T) {
 		{"a counter with a tenth left, at a low rate", snowfence.Layout{}, &kind.Counter{Limit: 100, Left: 10, Total: 100, RunsOut: now.Add(400 * day)}, now.Add(400 * day), true},
 		{"a counter of 3 numbers", snowfence.Layout{}, &kind.Counter{Limit: 3, Left: 1, Total: 3}, none, false},
 		{"a counter that is full", snowfence.Layout{}, &kind.Counter{Limit: 3, Total: 3, RunsOut: now.Add(-day)}, now.Add(-day), true},
-		{"a source that knows no limit", snowfence.Layout{}, &kind.Counter{}, none, false},
+		{"a source without a known limit", snowfence.Layout{}, &kind.Counter{}, none, false},
 	} {
 		if ends, soon := ending(test.layout, test.counter, now); !ends.Equal(test.ends) || soon != test.soon {
 			t.Errorf("%s ends at %s, soon %t, want %s, %t", test.name, ends, soon, test.ends, test.soon)

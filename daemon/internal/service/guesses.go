@@ -8,7 +8,7 @@ import (
 
 // wrong are the wrong tokens of all clients that the log has not said yet.
 type wrong struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	tokens int
 	last   netip.Addr    // that showed one
 	next   time.Duration // when the log may say it again, on the monotonic clock

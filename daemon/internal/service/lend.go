@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// claimPrice is how many ids a claim costs: what a borrower mints goes past every rate.
+	// claimPrice is the price of a claim in ids: the rates don't count a borrower's own ids.
 	claimPrice = 1000
 
-	// censusAge is how old the count of lent worker ids may be. Limits of lending are no rules of safety.
+	// censusAge is how old the count of lent worker ids may be. Safety does not rest on limits of lending.
 	censusAge = time.Second
 )
 
@@ -83,7 +83,7 @@ func (u *Use) borrow(ctx context.Context, price int, verb string, f *kind.LeaseF
 	return nil
 }
 
-// lender returns what lends the generator's worker ids, for a request of that price.
+// lender returns the lender of the generator's worker ids, for a request of that price.
 func (u *Use) lender(price int) (kind.Lender, error) {
 	if err := u.client.pay(u.of, price); err != nil {
 		return nil, err
@@ -105,11 +105,11 @@ func (u *Use) lender(price int) (kind.Lender, error) {
 	return l, nil
 }
 
-// token returns the name of the client's token, which must allow to lend, where tokens are asked for.
+// token returns the name of the client's token, which must allow to lend, where clients need tokens.
 func (u *Use) token() (string, error) {
 	g := u.client.grant
 	switch {
-	case g == nil: // none is asked for, or the front has identified the client
+	case g == nil: // clients need no token, or the front has identified the client
 		return "", nil
 	case g.Lend == 0:
 		p := front.NotAllowed.Plain()

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// fewIDs are in an answer that takes no memory but what its connection has, or fewTexts.
+	// fewIDs, or fewTexts, fit into the memory that their connection has already.
 	fewIDs, fewTexts = 100, 25
 
 	// answerText is about how much text of an answer a front gathers before it writes.
@@ -16,7 +16,7 @@ const (
 // Hold implements [front.Use].
 func (u *Use) Hold(n int) (bytes int, err error) {
 	form := u.Form()
-	if n <= fewTexts || n <= fewIDs && form != kind.Text || n > u.Most() { // what is wrong is found when they are minted
+	if n <= fewTexts || n <= fewIDs && form != kind.Text || n > u.Most() { // minting finds a wrong number
 		return 0, nil
 	}
 	switch form {

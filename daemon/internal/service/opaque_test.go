@@ -126,7 +126,7 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 	}
 }
 
-// A count that the opaque generator refuses is no problem of the other.
+// A count that the opaque generator refuses is not the other's problem.
 func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	s := showing(t, &few{})
 	var b kind.Batch

@@ -19,8 +19,8 @@ func unasked(t front.Type) bool {
 	return false
 }
 
-// classify makes a problem of a minter's error. A generator that stands by has no lease while another
-// process holds its worker id, and nothing is wrong then.
+// classify makes a problem of a minter's error. A generator that stands by is healthy without a lease,
+// while another process holds its worker id.
 func (g *generator) classify(err error) *front.Problem {
 	p := classify(err)
 	if g.settings.Standby && p.Type == front.LeaseUnavailable {
@@ -50,7 +50,7 @@ func classify(err error) *front.Problem {
 	return p
 }
 
-// typeOf returns what a minter's error means to a client.
+// typeOf returns the type of a client's problem for a minter's error.
 func typeOf(err error) front.Type {
 	switch {
 	case errors.Is(err, snowfence.ErrPastHorizon):

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// listed is a series of one number, of which tests use the audit alone.
+// listed is a series of one number, and tests use its audit alone.
 type listed struct {
 	kind.Minter
 	kind.Series

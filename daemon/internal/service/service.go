@@ -17,22 +17,22 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Config says what a service is made of.
+// Config has the parts of a service.
 type Config struct {
 	// Settings are complete.
 	Settings config.Config
-	// Formats say how kinds without layouts write ids, by the kind's name. The ids of others are
-	// no more than texts.
+	// Formats are the formats of ids of kinds without layouts, by the kind's name. The ids of other
+	// kinds are only texts.
 	Formats map[string]decode.Format
-	// Tokens are what clients must show one of. Nil means that none is asked for.
+	// Tokens are the accepted tokens. Nil means that clients need no token.
 	Tokens *token.Ring
-	// Memory is where large answers are taken from. Nil has no bounds.
+	// Memory bounds the memory of large answers. Nil is unbounded.
 	Memory *budget.Budget
-	// Clock says how far ends are ahead. Nil means [snowfence.SystemClock].
+	// Clock gives the time. Nil means [snowfence.SystemClock].
 	Clock snowfence.Clock
 	// Logger gets the faults. Nil means that nothing is logged.
 	Logger *slog.Logger
-	// Changed is called when a generator may stand otherwise than before. Nil means no call.
+	// Changed, if it is set, is called when the state of a generator may have changed.
 	Changed func()
 }
 
@@ -41,7 +41,7 @@ type Service struct {
 	settings   config.Config
 	formats    map[string]decode.Format
 	generators map[string]*generator // by name and alias; never changes
-	tokens     *token.Ring           // nil if none is asked for
+	tokens     *token.Ring           // nil if clients need no token
 	addresses  *addresses            // nil without a rate
 	memory     *budget.Budget
 	leaving    atomic.Bool // serves still, but says that it is not ready
@@ -79,7 +79,7 @@ type refusal struct {
 	pause time.Duration // between attempts, if an operator must mend it; 0 for others
 }
 
-// served is a minter and what it can do.
+// served is a minter and its abilities.
 type served struct {
 	kind.Minter
 	caps    kind.Caps
@@ -119,7 +119,7 @@ func New(cfg Config) *Service {
 	return s
 }
 
-// Limits returns those that fronts hold their connections and requests to.
+// Limits returns the limits of the fronts' connections and requests.
 func (s *Service) Limits() front.Limits {
 	l := s.settings.Limits
 	return front.Limits{
@@ -137,7 +137,7 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	m := &served{Minter: minter, caps: kind.CapsOf(minter), layout: g.settings.Layout, most: g.most}
 	if m.caps.Lease != nil {
 		status, settings := m.caps.Lease(), g.settings.InEffect()
-		settings.Layout, settings.Policy = status.Layout, status.Policy // the namespace's, where none is configured
+		settings.Layout, settings.Policy = status.Layout, status.Policy // the namespace's, where the configuration leaves them out
 		m.layout, m.most = settings.Layout, most(settings, s.settings.Limits.Batch)
 		m.maxWait, m.slice = settings.Policy.MaxWait, sliceOf(m.layout)
 	}
@@ -186,14 +186,14 @@ func (s *Service) Leave() {
 	s.changed()
 }
 
-// Stop makes every later call a problem of type [front.Stopped]. It closes no minters.
+// Stop makes every later call a problem of type [front.Stopped]. It leaves the minters open.
 func (s *Service) Stop() {
 	for _, g := range s.generators {
 		g.stopped.Store(true)
 	}
 }
 
-// limit is how many ids one request may ask for. One that shows ids has the other's limit, too.
+// limit is how many ids one request may ask for. An opaque generator has the other's limit, too.
 func (g *generator) limit(m *served) int {
 	switch {
 	case m == nil:
@@ -204,10 +204,9 @@ func (g *generator) limit(m *served) int {
 	return m.most
 }
 
-// most returns how many ids one request may ask a generator for: the limit of
-// all requests, but no more than can be minted within the policy's MaxWait
-// by a client that asks alone. That is every sequence of the present tick, of
-// the ticks that a burst may run ahead, and of those that begin while it waits.
+// most returns how many ids one request may ask a generator for: the limit of all requests, but at most
+// the ids that a client alone can get within the policy's MaxWait. They are all sequences of the
+// present tick, of the ticks that a burst may run ahead, and of the ticks that begin while it waits.
 func most(g config.Generator, limit int) int {
 	if g.Layout.IsZero() {
 		return limit // of a kind without layouts
@@ -218,7 +217,8 @@ func most(g config.Generator, limit int) int {
 	return int(min(int64(limit), min(ticks, int64(limit))*min(g.Layout.Sequences(), int64(limit))))
 }
 
-// away returns why the generator gives no ids by a minter, which is nil before it serves, or nil.
+// away returns nil while the generator gives ids by the minter, or else the reason. The minter is nil
+// before it serves.
 func (g *generator) away(m *served) *front.Problem {
 	switch {
 	case g.stopped.Load():

@@ -26,10 +26,10 @@ import (
 // counting is a minter that counts, and fails where a test says so.
 type counting struct {
 	next  atomic.Int64
-	err   error // what Mint fails with, after it has appended one id too few
+	err   error // Mint's error, after it has appended one id too few
 	short bool  // whether Mint appends one id too few without saying so
-	ready error // what Ready says
-	check error // what Check says
+	ready error // Ready's error
+	check error // Check's error
 }
 
 func (m *counting) Form() kind.Form { return kind.Number }
@@ -179,7 +179,7 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Starting || p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
-	if s.StandBy("a", true); front.Ready(s.Statuses()) { // its settings have no standby
+	if s.StandBy("a", true); front.Ready(s.Statuses()) { // without standby in its settings
 		t.Error("ready before it has a minter")
 	}
 	if err := s.Serve("a", new(counting)); err != nil {
@@ -251,7 +251,7 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 	}
 }
 
-// foresees is a minter that says no more than what it foresees.
+// foresees is a minter with foresight alone.
 type foresees struct {
 	kind.Minter
 	ready error
@@ -274,7 +274,7 @@ func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
 	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != front.LeaseUnavailable || p.RetryAfter == 0 {
 		t.Errorf("without a lease: %v", p)
 	}
-	// A minter that can't say how it stands now is asked what it foresees.
+	// The foresight of a minter decides if it can't report its present state.
 	if p := problemOf(t, check(anybody(serving(t, foresees{m, soon})), "a", 1)); p.Type != front.LeaseUnavailable {
 		t.Errorf("with foresight alone: %v", p)
 	}
@@ -319,7 +319,7 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 	}
 }
 
-// few is a minter that mints no more than 100 ids at a time.
+// few is a minter that mints at most 100 ids at a time.
 type few struct{ counting }
 
 func (*few) Caps() kind.Caps { return kind.Caps{Most: 100} }
@@ -567,11 +567,11 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	b.Layout = preset.Layout
 	mixed.Generators["b"] = b
 	if _, err := anybody(New(Config{Settings: mixed})).Decode("1", "", ""); problemOf(t, err).Type != front.InvalidLayout {
-		t.Errorf("two layouts and none named: %v", err)
+		t.Errorf("two layouts without a name: %v", err)
 	}
 	answer, err = anybody(New(Config{Settings: mixed})).Decode("507f1f77bcf86cd799439011", "", "")
 	if f, ok := answer.(*decode.Foreign); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
-		t.Errorf("an ObjectID, which needs no layout: %+v, %v", answer, err)
+		t.Errorf("an ObjectID without a layout: %+v, %v", answer, err)
 	}
 }
 
@@ -583,7 +583,7 @@ func TestTypesAreStable(t *testing.T) {
 			t.Errorf("%s has no title", problem)
 		}
 	}
-	// A name that clients rely on is never changed and never dropped.
+	// Clients rely on these names: they stay as they are.
 	want := []string{
 		"unknown-generator", "count-out-of-range", "invalid-id", "invalid-layout", "invalid-token", "not-allowed", "rate-limited", "not-consecutive",
 		"not-a-series", "needs-reservation", "invalid-reservation", "reservation-ended", "not-lent", "invalid-lease", "lease-gone", "lease-moved", "no-worker", "lease-limit",

@@ -14,12 +14,12 @@ type trouble struct {
 	at      time.Duration // on the monotonic clock
 }
 
-// lasting is how long trouble counts as the state of a generator: what failed a moment ago fails
-// again. After that it is not known any more, and the next request shows it.
+// lasting is how long trouble counts as the state of a generator: a generator that failed a moment ago
+// fails again. After that its state is unknown, and the next request shows it.
 const lasting = 10 * time.Second
 
-// failed notes trouble, and says it in the log when it is new. A generator that lives by a lease
-// knows its state, and says it itself. An opaque one has the state of the other.
+// failed notes trouble, and logs it when it is new. A generator with a lease reports its state by
+// itself. An opaque one has the state of the other.
 func (s *Service) failed(g *generator, p *front.Problem) {
 	m := g.minter.Load()
 	if m == nil || g.stopped.Load() || m.caps.Lease != nil || m.of != nil {
@@ -56,10 +56,10 @@ func (s *Service) troubled(g *generator) *front.Problem {
 	return nil
 }
 
-// warnPause is between two warnings of [Client.Warn], whichever clients they are of.
+// warnPause is the least time between two warnings of [Client.Warn], for all clients together.
 const warnPause = time.Minute
 
-// Warn implements [front.Client]. Clients ask as often as they like, so no warning follows within a minute of another.
+// Warn implements [front.Client]. Clients can cause any number of warnings, so it logs at most one a minute.
 func (c *Client) Warn(text string, arguments ...any) {
 	now, next := int64(c.service.clock.Monotonic()), c.service.warned.Load()
 	if now >= next && c.service.warned.CompareAndSwap(next, now+int64(warnPause)) {

@@ -15,15 +15,16 @@ import (
 const leastSlice = 256
 
 // sliceOf returns how many ids of a layout are minted at a time for a request that asks for more: as many as one worker may
-// issue in a sixteenth of a millisecond. Requests for a few ids wait for no more than one slice.
+// issue in a sixteenth of a millisecond. Requests for a few ids wait for at most one slice.
 func sliceOf(l snowfence.Layout) int {
 	return max(leastSlice, int(min(l.RatePerWorker()/16_000, 1<<20)))
 }
 
-// turns lets one large request at a time mint a slice. Each client has a turn after the other, whatever the number of
-// its requests, and keeps it while no other client waits. Requests for a few ids have no need of a turn.
+// turns lets one large request at a time mint a slice. Clients take turns, independent of the number of
+// their requests, and a client keeps its turn until another one waits. Requests for a few ids work
+// without a turn.
 type turns struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	taken   bool
 	clients []Who // that wait, the next one first
 	waiting map[Who][]chan struct{}
@@ -60,7 +61,7 @@ func (t *turns) enter(ctx context.Context, who Who) error {
 	return nil // the turn came just now
 }
 
-// forget takes a request out of those that wait. It needs the lock.
+// forget removes a waiting request. It needs the lock.
 func (t *turns) forget(who Who, i int) {
 	if t.waiting[who] = slices.Delete(t.waiting[who], i, i+1); len(t.waiting[who]) == 0 {
 		delete(t.waiting, who)
@@ -82,7 +83,8 @@ func (t *turns) leave() {
 	close(turn)
 }
 
-// keep reports whether a client keeps its turn, since no other client waits for one. If one does, it has the turn now.
+// keep reports whether a client keeps its turn. If another client waits, it passes the turn on and
+// returns false.
 func (t *turns) keep(who Who) bool {
 	t.mu.Lock()
 	others := len(t.clients) > 1 || len(t.clients) == 1 && t.clients[0] != who
@@ -131,8 +133,7 @@ func (u *Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
 	return nil
 }
 
-// late is the error of a request that has waited for as long as it may: why the generator gives no ids, or that there are
-// too few for all.
+// late returns the error of a request that has waited for its longest time: the generator's problem, or too few ids for all.
 func (u *Use) late(begun time.Duration) error {
 	if check := u.m.caps.Check; check != nil {
 		if err := check(); err != nil {

@@ -62,7 +62,7 @@ func TestClientKeepsItsTurnUntilAnotherWaits(t *testing.T) {
 		}
 		wait(1) // it has the turn
 		if !turns.keep(someone(1)) {
-			t.Error("the first client loses its turn while no client waits")
+			t.Error("the first client loses its turn while it is alone")
 		}
 		wait(1)
 		if !turns.keep(someone(1)) {

@@ -149,7 +149,7 @@ func (u *Use) Show(id string, into *kind.Batch) error {
 	return nil
 }
 
-// Check implements [front.Use]. What a minter foresees counts if it can't say how it stands now.
+// Check implements [front.Use]. The foresight of a minter counts if it can't report its present state.
 func (u *Use) Check(n int) error {
 	err := u.ready(n)
 	if err != nil {
@@ -200,7 +200,7 @@ func (u *Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used 
 	var b kind.Batch
 	for range rangeTries {
 		if n > 1 && status().Increment > 1 {
-			break // no two numbers are consecutive, and none must be used up
+			break // numbers are never consecutive: mint none
 		}
 		b.Reset()
 		used += n // also if it fails: the store may have counted
@@ -214,7 +214,7 @@ func (u *Use) consecutive(ctx context.Context, n int) (first snowfence.ID, used 
 	return 0, used, u.problem(front.NotConsecutive.Plain())
 }
 
-// ready refuses too many ids, and returns why the generator gives none.
+// ready refuses too many ids, and returns the problem of a generator that gives none.
 func (u *Use) ready(n int) error {
 	if n < 1 || n > u.Most() {
 		return u.problem(u.countProblem(strconv.Itoa(n)))
@@ -233,7 +233,7 @@ func (u *Use) paid() error {
 	return u.ready(1)
 }
 
-// countProblem is the problem with a number of ids that is none or out of range.
+// countProblem is the problem of a number of ids that is out of range or not a number.
 func (u *Use) countProblem(value string) *front.Problem {
 	return front.CountOutOfRange.Field("count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
 }

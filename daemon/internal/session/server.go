@@ -21,7 +21,7 @@ type Server struct {
 	draining atomic.Bool
 	open     sync.WaitGroup // the handlers that run
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	listener net.Listener
 	conns    map[*Conn]struct{}
 	cut      context.CancelFunc // ends the context of the handlers
@@ -62,7 +62,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// pause waits a little for other connections to close: the process has no file descriptor left.
+// pause waits a little for other connections to close: the process has used up its file descriptors.
 func pause(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
@@ -89,7 +89,7 @@ func (s *Server) start(ctx context.Context, c *Conn) {
 
 const (
 	// linger is how long a client has to read its last answers and to close its end. While the server
-	// drains it is lingerDraining, which is enough for what is on its way.
+	// drains it is lingerDraining, which is enough for bytes on their way.
 	linger, lingerDraining = time.Second, 50 * time.Millisecond
 
 	// discarded is how many bytes of a client are read and thrown away meanwhile.
@@ -97,8 +97,8 @@ const (
 )
 
 // end closes a connection once its client has the answers. The kernel resets a connection that is
-// closed with input unread, and drops answers that the client has not read. So the server first ends only
-// its own side, and throws away what the client has sent beyond its last answer.
+// closed with input unread, and drops answers that the client has not read. So the server first ends
+// only its own side, and throws the client's later bytes away.
 func (s *Server) end(c *Conn) {
 	defer func() { _ = c.Close() }()
 	half, ok := c.Conn.(interface{ CloseWrite() error })
@@ -123,14 +123,14 @@ func (c *Conn) abort() {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()
 	}
-	if behind, ok := conn.(interface{ Abort() error }); ok { // its Close waits for what is to be written
+	if behind, ok := conn.(interface{ Abort() error }); ok { // its Close waits for unwritten bytes
 		_ = behind.Abort()
 		return
 	}
 	_ = conn.Close()
 }
 
-// Drain accepts no more connections, ends the reads of all, and waits for the requests under way.
+// Drain stops accepting connections, ends the reads of all, and waits for the requests under way.
 // When the context ends it cuts them off, and returns the context's error.
 func (s *Server) Drain(ctx context.Context) error {
 	s.mu.Lock()

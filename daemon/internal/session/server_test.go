@@ -57,7 +57,7 @@ func piped(c net.Conn, handle func(context.Context, *Conn)) *Server {
 	return s
 }
 
-// certified returns what a client and a server need for TLS.
+// certified returns the TLS configs of a client and a server.
 func certified(t *testing.T) (client, server *tls.Config) {
 	t.Helper()
 	authority := testkit.NewAuthority(t)

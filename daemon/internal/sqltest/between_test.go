@@ -30,8 +30,11 @@ func bounded(t *testing.T, f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// TestReplicaIsNotRead puts a replica in the primary's place, of which the store does not learn by connecting: by a
-// go-between that splits reads from writes, as it were, or by replacing the primary under a connection that stays.
+// TestReplicaIsNotRead puts a replica in the primary's place, which the store can't notice by connecting:
+//
+//	by a go-between that splits reads from writes, as it were, or by replacing the primary
+//
+// under a connection that stays.
 func TestReplicaIsNotRead(t *testing.T) {
 	onCareful(t, func(t *testing.T, s sqlServer) {
 		var client store.Store

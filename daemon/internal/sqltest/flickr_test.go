@@ -250,7 +250,7 @@ func TestTicketServersMayBeTwoAndOneMayBeAwayAtTheStart(t *testing.T) {
 		t.Error("opened without a server")
 	}
 	servers[0].server.Start()
-	draw(1) // also those that are skipped are asked when there is no other
+	draw(1) // skipped servers are asked, too, when there is no other
 	servers[1].server.Start()
 }
 
@@ -375,8 +375,8 @@ func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 	do(t, server.DB, "DROP TRIGGER numbers")
 }
 
-// TestTicketServerWhoseIncrementChangedIsRefused raises the increment for new connections only. Those
-// that are open keep the old one, and their numbers could equal those of new processes.
+// TestTicketServerWhoseIncrementChangedIsRefused raises the increment for new connections only. Open
+// connections keep the old one, and their numbers could equal the numbers of new processes.
 func TestTicketServerWhoseIncrementChangedIsRefused(t *testing.T) {
 	servers := ticketServers(t, 2)
 	open := func() *flickr.Source {

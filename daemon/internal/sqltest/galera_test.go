@@ -55,7 +55,7 @@ func TestSwapsOnTwoGaleraNodesExcludeEachOther(t *testing.T) {
 				}
 				before, _ := strconv.Atoi(string(e.Value))
 				// A conflict, or a deadlock: the other one was first. Nothing is lost here,
-				// so no outcome is unknown.
+				// so every outcome is known.
 				if _, err := client.Swap(t.Context(), "counter", e.Version, []byte(strconv.Itoa(before+1))); err == nil {
 					n++
 				} else {

@@ -46,8 +46,8 @@ func TestSwapThatHangsAtItsCommitIsNotTakenForABound(t *testing.T) {
 			for _, query := range []string{"durable=true", "loss=1m", ""} {
 				refused(t, s.url(query), map[bool]string{true: "tx_isolation is READ-UNCOMMITTED"}[repeats])
 			}
-			// A server that notices that a client has gone rolls its swap back. This one
-			// never does, as if the client's host had lost its power.
+			// A server that notices that a client has gone rolls its swap back. This one does not
+			// notice, as if the client's host had lost its power.
 			network := testkit.NewProxy(t, s.server.Addr())
 			network.HideEnds()
 			calls := &reads{Store: s.unjudged(t, network.Addr())}
@@ -204,8 +204,8 @@ func until(t *testing.T, session *sql.Conn) snowfence.Tick {
 	return r.Until
 }
 
-// unjudged makes connections that show the default isolation level to those who
-// ask for settings, whatever it is.
+// unjudged makes connections that show the default isolation level to readers of the settings, whatever
+// the level is.
 type unjudged struct{ driver.Connector }
 
 func (u unjudged) Connect(ctx context.Context) (driver.Conn, error) {
@@ -216,7 +216,7 @@ func (u unjudged) Connect(ctx context.Context) (driver.Conn, error) {
 	return painted{c.(mysqlConnection)}, nil
 }
 
-// mysqlConnection is what database/sql makes use of.
+// mysqlConnection has the methods that database/sql uses.
 type mysqlConnection interface {
 	driver.Conn
 	driver.ExecerContext

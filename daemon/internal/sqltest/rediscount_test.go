@@ -109,7 +109,7 @@ func (d dated) set(t *testing.T, sequence int64) {
 	}
 }
 
-// sequence is what the key holds; 0 if there is none.
+// sequence returns the key's number; 0 for a missing key.
 func (d dated) sequence(t *testing.T) int64 {
 	t.Helper()
 	n, err := d.Get(t.Context(), d.key()).Int64()
@@ -146,8 +146,8 @@ func TestDatedSequenceNeverOutgrowsItsLength(t *testing.T) {
 	}
 }
 
-// TestDatedKeyExpiresOnlyWhenItsDateIsRefused draws on the days that follow a date. A step of
-// Redis' clock deletes the keys that expire, so none may while its date can be counted on.
+// TestDatedKeyExpiresOnlyWhenItsDateIsRefused draws on the days that follow a date. A step of Redis'
+// clock deletes the keys that expire, so a key must not expire while its date can be counted on.
 func TestDatedKeyExpiresOnlyWhenItsDateIsRefused(t *testing.T) {
 	d := onRedis(t)
 	today := d.clock.now.UTC().Truncate(24 * time.Hour)

@@ -81,7 +81,7 @@ func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 func TestTableOfAnotherShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	const fit = "(key bytea PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)"
-	tables := map[string]map[string]string{ // what is wrong, by the statement that makes table T
+	tables := map[string]map[string]string{ // the fault, by the statement that makes table T
 		"postgres": {
 			"CREATE TABLE T (key text PRIMARY KEY, token bytea NOT NULL, value bytea NOT NULL)":                         `column "key" is text`,
 			"CREATE TABLE T (key bytea PRIMARY KEY, token bytea, value bytea NOT NULL)":                                 `column "token" is bytea null`,

@@ -70,7 +70,7 @@ func TestSQLKeepsEveryRule(t *testing.T) {
 					"durable=false": {Engine: s.dialect.String(), Loss: sqlstore.DefaultLoss},
 					"loss=20s":      {Engine: s.dialect.String(), Loss: 20 * time.Second},
 				},
-				URLs: servertest.URLs{Parse: servertest.Parser(sqlstore.ParseURL)}, // store/sqlstore tests what a URL means
+				URLs: servertest.URLs{Parse: servertest.Parser(sqlstore.ParseURL)}, // store/sqlstore tests the meaning of URLs
 			})
 		})
 	}
@@ -122,7 +122,7 @@ func (s sqlServer) setPassword(t *testing.T, _ *testkit.Server, user, password s
 		"ALTER USER "+user+" PASSWORD '"+password+"'", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '"+user+"'")
 }
 
-// startTLS starts a server that wants a certificate of each client, but for those of the socket.
+// startTLS starts a server that wants a certificate of each client, except on the socket.
 func (s sqlServer) startTLS(t *testing.T, authority, certificate, key string) string {
 	s = s.on(s.start(t))
 	for name, file := range map[string]string{"server.ca": authority, "server.crt": certificate, "server.key": key} {

@@ -54,14 +54,14 @@ func TestSeriesHasNoHoleAfterAHundredCrashes(t *testing.T) {
 	})
 }
 
-// seriesWorld is what callers of a series know.
+// seriesWorld is the callers' knowledge of a series.
 type seriesWorld struct {
 	bed     seriesBed
 	numbers *series.Series
 	count   atomic.Int64 // crashes
 
 	mu      sync.Mutex
-	ended   map[int64]string // what was acknowledged: confirmed, or void: why
+	ended   map[int64]string // the acknowledged ends: confirmed, or void: why
 	crashes map[string]int   // by kind
 	late    int              // reservations that timed out before they were ended
 }
@@ -73,7 +73,7 @@ func (w *seriesWorld) crashed(kind string) {
 	w.crashes[kind]++
 }
 
-// crashedIf is for a loss that may not have come to it: no COMMIT was sent.
+// crashedIf counts a crash if the reply was really lost: the COMMIT may not have been sent.
 func (w *seriesWorld) crashedIf(lost <-chan struct{}, kind string) {
 	select {
 	case <-lost: // never, if it is nil
@@ -181,7 +181,7 @@ func (w *seriesWorld) end(ctx context.Context, t *testing.T, db *sql.DB, timeout
 	}
 }
 
-// judge compares the audit with the documents, and with what was acknowledged.
+// judge compares the audit with the documents, and with the acknowledged ends.
 func (w *seriesWorld) judge(t *testing.T) {
 	testkit.Eventually(t, func(ctx context.Context) error { return w.bed.db.PingContext(ctx) })
 	documents, plain := w.column(t, "document"), w.column(t, "plain")

@@ -15,8 +15,8 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// TestSeriesGivesNoNumberTwiceAtAnyIsolation lets a transaction of each level read before others write. A verb in it
-// fails, or sees what they wrote.
+// TestSeriesGivesNoNumberTwiceAtAnyIsolation lets a transaction of each level read before others write.
+// A verb in it fails, or sees their writes.
 func TestSeriesGivesNoNumberTwiceAtAnyIsolation(t *testing.T) {
 	onSeries(t, func(t *testing.T, b seriesBed) {
 		for _, level := range []sql.IsolationLevel{sql.LevelReadUncommitted, sql.LevelReadCommitted, sql.LevelRepeatableRead, sql.LevelSerializable} {
@@ -117,11 +117,11 @@ func TestSeriesOffersANumberWhoseCommitIsUnknown(t *testing.T) {
 	})
 }
 
-// TestSeriesWithoutATransactionGivesNoNumberTwice has no transaction, so that no lock lasts.
+// TestSeriesWithoutATransactionGivesNoNumberTwice works without a transaction, so locks don't last.
 func TestSeriesWithoutATransactionGivesNoNumberTwice(t *testing.T) {
 	onSeries(t, func(t *testing.T, b seriesBed) {
 		s, tx := b.of(t), b.begin(t, sql.LevelReadCommitted)
-		for n := range int64(100) { // half of what is reserved below
+		for n := range int64(100) { // half of the numbers reserved below
 			reserve(t, s, tx, n+1)
 		}
 		if err := tx.Commit(); err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSeriesLastsInASessionThatAnotherClientChanged shares the sessions of series with clients of PgBouncer that end
-// their syncs, or hide the tables. What was reserved must be there after a crash, in the tables that were created.
+// their syncs, or hide the tables. Reserved numbers must be there after a crash, in the created tables.
 func TestSeriesLastsInASessionThatAnotherClientChanged(t *testing.T) {
 	t.Parallel()
 	server := testkit.Postgres(t, "wal_writer_delay=10s")

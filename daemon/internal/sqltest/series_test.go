@@ -27,7 +27,7 @@ type seriesBed struct {
 	tenant string
 }
 
-// beds are those that tests share. The series of each are of a tenant of its own.
+// beds are shared by the tests. Each test's series have a tenant of their own.
 var beds = map[string]func() seriesBed{
 	"postgres": sync.OnceValue(func() seriesBed { return newSeriesBed(&lifetime, postgreSQL.within(&lifetime, postgreSQL.hasty())) }),
 	"mysql":    sync.OnceValue(func() seriesBed { return newSeriesBed(&lifetime, mariaDB.within(&lifetime, mariaDB.hasty())) }),
@@ -107,7 +107,7 @@ func reserve(t *testing.T, s *series.Series, tx series.Tx, want int64) series.Re
 	return r
 }
 
-// states are the numbers of a series and what became of them, as 1 confirmed, 2 void: why.
+// states returns the numbers of a series and their ends, as 1 confirmed, 2 void: why.
 func states(t *testing.T, s *series.Series, tx series.Tx) (all []string) {
 	t.Helper()
 	for e, err := range s.Audit(t.Context(), tx) {
@@ -411,7 +411,7 @@ func TestSeriesAuditShowsEveryNumber(t *testing.T) {
 }
 
 // TestSeriesAuditHoldsNoConnection reserves by the one connection of a pool during an audit of several
-// pages. The audit shows no number that was reserved after it began.
+// pages. The audit leaves out numbers that were reserved after it began.
 func TestSeriesAuditHoldsNoConnection(t *testing.T) {
 	onSeries(t, func(t *testing.T, b seriesBed) {
 		const last = 2001

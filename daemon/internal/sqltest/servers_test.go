@@ -35,8 +35,9 @@ var (
 	databases atomic.Int64
 )
 
-// sqlServer is a database on a server. The careful server syncs each commit. The hasty one syncs none: rules about
-// concurrency are not about crashes. Tests that change the settings of a whole server, and set them back, run alone.
+// sqlServer is a database on a server. The careful server syncs each commit. The hasty one does not
+// sync: rules about concurrency are not about crashes. Tests that change the settings of a whole
+// server, and set them back, run alone.
 type sqlServer struct {
 	name, scheme   string // the scheme of its URLs
 	dialect        sqlstore.Dialect
@@ -107,7 +108,7 @@ type login struct {
 	query         string // settings of the driver and of each session
 }
 
-// admin is a pool that is no store's, of the user who may do anything.
+// admin is a pool beside the stores, of the user who may do anything.
 func (s sqlServer) admin(t testing.TB) *sql.DB {
 	t.Helper()
 	return s.connect(t, login{})
@@ -155,7 +156,7 @@ func opens(storeURL string) func(context.Context) (store.Store, error) {
 	return func(ctx context.Context) (store.Store, error) { return openstore.Open(ctx, storeURL) }
 }
 
-// refused opens a store, and wants a *sqlstore.ServerError that says why not, or none if want is empty.
+// refused opens a store, and wants a *sqlstore.ServerError with the text, or success if want is empty.
 func refused(t *testing.T, storeURL, want string) {
 	t.Helper()
 	client, err := openstore.Open(t.Context(), storeURL)
@@ -187,7 +188,7 @@ func do(t testing.TB, db *sql.DB, statements ...string) {
 	}
 }
 
-// read returns what a query finds in one row.
+// read returns the value of a query for one row.
 func read[V any](t testing.TB, db interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }, query string, arguments ...any) (value V) {

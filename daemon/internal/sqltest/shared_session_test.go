@@ -123,7 +123,7 @@ func TestSessionThatAnotherClientChangedAcknowledgesNothing(t *testing.T) {
 				defer shared.each(t, strings.Replace(c.undo, "HOME", s.database, 1))
 				shared.doubt(t, changed, before, c.want)
 				shared.doubt(t, fmt.Sprint("made-", i), "", c.want)
-				// Another session shows what was committed.
+				// Another session shows the committed value.
 				want := map[bool]string{true: "after", false: "before"}[c.want == ""]
 				if got := s.register(t, changed); got != want {
 					t.Errorf("the register holds %q, want %q", got, want)

@@ -118,8 +118,8 @@ func TestLostReplyOfACommitIsAGap(t *testing.T) {
 	})
 }
 
-// TestColumnThatIsTooNarrowRepeatsNoNumber has two processes reserve in turn, until their column
-// holds no more. A server without strict mode stores its greatest number then, with a warning.
+// TestColumnThatIsTooNarrowRepeatsNoNumber has two processes reserve in turn, until their column is
+// full. A server without strict mode stores its greatest number then, with a warning.
 func TestColumnThatIsTooNarrowRepeatsNoNumber(t *testing.T) {
 	const last = 1<<31 - 1 // of an int
 	for name, narrow := range map[string]string{
@@ -223,7 +223,7 @@ func TestStatusShowsWhyASourceGivesNoNumberMore(t *testing.T) {
 			}
 		}
 		if n := y.count(t); n < end || n > end+10 {
-			t.Errorf("what is refused moves it from %d to %d", end, n)
+			t.Errorf("refused reservations move it from %d to %d", end, n)
 		}
 	}, "leafalloc", "leafalloc on PostgreSQL", "tinyid", "rediscount")
 }
@@ -268,7 +268,7 @@ func TestNumbersAreNotReservedInASessionWhoseCommitsCanBeLost(t *testing.T) {
 	})
 }
 
-// TestRemedyOfASystemEndsItsError lowers a counter, and does no more than the error says. Then the
+// TestRemedyOfASystemEndsItsError lowers a counter, and follows the error's remedy alone. Then the
 // next number is above the mark. A guard shows the remedy too.
 func TestRemedyOfASystemEndsItsError(t *testing.T) {
 	eachSystem(t, func(t *testing.T, y system) {
@@ -288,7 +288,7 @@ func TestRemedyOfASystemEndsItsError(t *testing.T) {
 			t.Fatalf("the error is %v, want the remedy %q", err, y.remedy(last))
 		}
 		if y.set != "" && y.count(t) != 0 {
-			t.Errorf("what is refused moves the row to %d", y.count(t))
+			t.Errorf("a refused reservation moves the row to %d", y.count(t))
 		}
 		if y.raise(t, last); y.again {
 			source = y.process(t)

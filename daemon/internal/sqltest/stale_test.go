@@ -69,7 +69,7 @@ func TestStaleCopyOfAnotherSystemsTableIsRefusedByAGuard(t *testing.T) {
 			if !errors.As(err, &back) || back.Next != lost.First || back.Mark != last || back.By != guard.String() || back.Counter != "orders" {
 				t.Fatalf("the copy gives %d (%v), want that %d is refused, as %d is in use", id, err, lost.First, last)
 			}
-			for range 10 { // what is refused is a gap, so the copy gets past the mark
+			for range 10 { // refused numbers are gaps, so the copy gets past the mark
 				if errors.As(err, &back) {
 					id, err = tickets.Next(t.Context())
 				}
@@ -123,7 +123,7 @@ func onAPair(t *testing.T, name string, start func(*testkit.Server) system) repl
 	}}
 }
 
-// inADump is a database of MariaDB in whose place comes what an earlier dump holds.
+// inADump is a database of MariaDB that an earlier dump replaces.
 func inADump(t *testing.T, y system) replaceable {
 	t.Helper()
 	dump := filepath.Join(y.server.Dir, y.database+".sql")

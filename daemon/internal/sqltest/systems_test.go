@@ -30,8 +30,8 @@ const writers = 8
 // A draw makes one reservation.
 type draw func(context.Context) (counter.Range, error)
 
-// system is a table or a key in which another system counts, and ours beside it. What is named orders gives numbers from 1
-// on, by steps of 10, if there are steps.
+// system is a table or a key in which another system counts, and ours beside it. A counter named orders
+// gives numbers from 1 on, by steps of 10, if there are steps.
 type system struct {
 	sqlServer
 	kind   string
@@ -46,11 +46,11 @@ type system struct {
 	count  func(*testing.T) int64
 	lower  func(*testing.T)
 	raise  func(t *testing.T, mark int64) // so that greater numbers come
-	remedy func(mark int64) string        // what an operator is told to do
+	remedy func(mark int64) string        // the error's advice for an operator
 	again  bool                           // and to start the process again
 }
 
-// systems are those that tests share a server for.
+// systems are the systems with a server that tests share.
 var systems = map[string]func(*testing.T) system{
 	"leafalloc":               func(t *testing.T) system { return leaf(t, mariaDB.within(t, mariaDB.hasty())) },
 	"leafalloc on PostgreSQL": func(t *testing.T) system { return leaf(t, postgreSQL.within(t, postgreSQL.hasty())) },
@@ -59,7 +59,7 @@ var systems = map[string]func(*testing.T) system{
 	"rediscount":              func(t *testing.T) system { return onRedis(t).system(sharedRedis()) },
 }
 
-// eachSystem runs a rule on the systems named, or those whose tables have rows of a name.
+// eachSystem runs a rule on the named systems, or on the systems whose tables have rows of a name.
 func eachSystem(t *testing.T, rule func(*testing.T, system), names ...string) {
 	t.Helper()
 	if len(names) == 0 {
@@ -112,8 +112,8 @@ func apart(ranges []counter.Range) error {
 	return nil
 }
 
-// contend lets writers of both sides reserve at the same time. No two ranges may have a number in common. Each writer is made
-// by a call of its own, as in a process of its own.
+// contend lets writers of both sides reserve at the same time. Ranges must not have a number in common.
+// Each writer is made by a call of its own, as in a process of its own.
 func contend(t *testing.T, y system, ours func(n int) draw) {
 	t.Helper()
 	var mu sync.Mutex

@@ -27,7 +27,7 @@ func TestTinyidRangeHasTheNumbersOfTheRemainder(t *testing.T) {
 		{last: 1, step: 100, delta: 2, remainder: 0, need: 60, want: counter.Range{First: 2, Increment: 2, Count: 50}, end: 101},
 		{last: 1, step: 100, delta: 2, remainder: 0, need: 100, want: counter.Range{First: 2, Increment: 2, Count: 100}, end: 201},
 		{last: 5, step: 10, delta: 4, remainder: 1, need: 1, want: counter.Range{First: 9, Increment: 4, Count: 2}, end: 15},
-		// A step that may hold no number is taken several times.
+		// A step that may be without a number is taken several times.
 		{last: 0, step: 2, delta: 5, remainder: 0, need: 1, want: counter.Range{First: 5, Increment: 5, Count: 1}, end: 6},
 		{last: 6, step: 1, delta: 7, remainder: 6, need: 1, want: counter.Range{First: 13, Increment: 7, Count: 1}, end: 13},
 		{last: math.MaxInt64 - 15, step: 10, delta: 1, need: 1000, want: counter.Range{First: math.MaxInt64 - 14, Increment: 1, Count: 10}, end: math.MaxInt64 - 5},

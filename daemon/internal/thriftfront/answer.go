@@ -60,7 +60,7 @@ func (c *connection) ended(err error) {
 	c.Meter.Failed("bad-message")
 }
 
-// arguments reads the arguments of any method: a user agent, or none.
+// arguments reads the arguments of any method: a user agent, or nothing.
 func (c *connection) arguments(ctx context.Context) (agent string, err error) {
 	if _, err := c.thrift.ReadStructBegin(ctx); err != nil {
 		return "", err
@@ -83,7 +83,8 @@ func (c *connection) arguments(ctx context.Context) (agent string, err error) {
 	}
 }
 
-// reply writes a method's value, or what is wrong if that is not nil. It goes to memory, which can't fail.
+// reply writes a method's value, or the exception if it is not nil. It writes to memory, which can't
+// fail.
 func (c *connection) reply(ctx context.Context, name string, sequence int32, value int64, wrong thrift.TApplicationException) {
 	p := c.thrift
 	if wrong != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// tape is a connection that sends what is on it, at most so many bytes at a time.
+// tape is a connection that sends its content, at most so many bytes at a time.
 type tape struct {
 	*bytes.Reader
 	most   int
@@ -20,8 +20,8 @@ func (t *tape) Write(p []byte) (int, error)   { return t.answer.Write(p) }
 func (*tape) ReadWithin(time.Duration) error  { return nil }
 func (*tape) WriteWithin(time.Duration) error { return nil }
 
-// FuzzConnection feeds a connection with bytes. The answers must not depend on how they are cut, and
-// must not be longer than what they answer by more than an error's text.
+// FuzzConnection feeds a connection with bytes. The answers must not depend on how the bytes are cut,
+// and must not be longer than the requests by more than an error's text.
 func FuzzConnection(f *testing.F) {
 	for _, d := range dialects() {
 		get := message(f, d, "get_id", "fuzz")
@@ -65,8 +65,8 @@ func TestAnswerAllocatesLittle(t *testing.T) {
 			c.answer.Reset()
 			server.converse(t.Context(), c, server.config.Service.Client(netip.Addr{}), false)
 		})
-		// Apache's protocols allocate the texts of a message: the method, the agent, and here
-		// those of the field that is passed over.
+		// Apache's protocols allocate the texts of a message: the method, the agent, and here the texts
+		// of the field that is passed over.
 		if n/calls > 6 {
 			t.Errorf("%s: %.1f allocations for a call", d, n/calls)
 		}

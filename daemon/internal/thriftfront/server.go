@@ -12,20 +12,20 @@ import (
 	"snowfence.example/snowfence/daemon/internal/session"
 )
 
-// Config says what the front is made of. All must be given.
+// Config has the parts of the front. All must be given.
 type Config struct {
-	// Service is what the front translates for, and Generator whose ids clients get.
+	// Service answers the calls that the front translates messages into. Clients get the ids of Generator.
 	Service   front.Service
 	Generator string
 
 	// Meter counts requests, and ids for each user agent.
 	Meter front.Meter
 
-	// Limits are those of connections and messages.
+	// Limits are the limits of connections and messages.
 	Limits front.Limits
 }
 
-// Server is the front. Use [New] to make one. Its Serve and Drain are those of package session.
+// Server is the front. Use [New] to make one. Its Serve and Drain come from package session.
 type Server struct {
 	*session.Server
 	config Config

@@ -141,7 +141,7 @@ func (c *client) wantFault(method, agent string, of int32, text string) {
 	}
 }
 
-// arguments are those of get_id, after a field of a later version of the service.
+// arguments are get_id's, after a field of a later version of the service.
 type arguments struct{ agent string }
 
 func (a arguments) Write(ctx context.Context, p thrift.TProtocol) error {
@@ -277,7 +277,7 @@ func TestMessagesSentAtOnceAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-// protocol returns what reads a dialect's answers from a transport.
+// protocol returns the reader of a dialect's answers from a transport.
 func (d dialect) protocol(transport thrift.TTransport) thrift.TProtocol {
 	if d.compact {
 		return thrift.NewTCompactProtocolConf(transport, nil)
@@ -335,14 +335,14 @@ func TestBadMessageEndsTheConnection(t *testing.T) {
 		if _, err := io.WriteString(c, sent); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		// What it was sent and did not read makes the end of a connection a reset.
+		// Unread bytes make the end of a connection a reset.
 		answer, _ := io.ReadAll(c)
 		if strings.HasPrefix(string(answer), "\x80\x01\x00\x02") {
 			t.Errorf("%s: answered with a value", name)
 		}
 	}
 	if id, err := (dialect{}).dial(t, address).call("get_id", "a"); err != nil || id != 1 {
-		t.Errorf("another client: id %d, %v; a bad message must mint none", id, err)
+		t.Errorf("another client: id %d, %v; a bad message must not mint", id, err)
 	}
 }
 

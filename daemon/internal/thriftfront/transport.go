@@ -38,11 +38,11 @@ type transport struct {
 	now                   time.Duration // when a message was answered last, or one had begun
 	readUntil, writeUntil time.Duration // the deadlines
 
-	idle  bool // no byte of the next message has come; a new connection must send its first one soon
+	idle  bool // the next message has not begun; a new connection must send its first one soon
 	timed bool // the deadline of this message is set
 
 	in   [maxMessage]byte
-	r, w int // in[r:w] is what was received and not read
+	r, w int // in[r:w] are the received bytes that are not read yet
 	left int // bytes of the message that may still be read
 
 	framed, compact bool
@@ -51,7 +51,7 @@ type transport struct {
 
 var _ thrift.TRichTransport = (*transport)(nil)
 
-// begin waits for a message. [io.EOF] is returned when the client sends no more.
+// begin waits for a message. It returns [io.EOF] when the client has ended.
 func (t *transport) begin() error {
 	head, err := t.peek(headerSize)
 	if err != nil {
@@ -137,8 +137,8 @@ func (t *transport) receive() error {
 	return err
 }
 
-// within sets a deadline that is a patience ahead, or up to a quarter more. So most messages set none, which costs as
-// much as their ids.
+// within sets a deadline that is a patience ahead, or up to a quarter more. So most messages save the
+// call, which costs as much as their ids.
 func (t *transport) within(patience time.Duration, until *time.Duration, set func(time.Duration) error) error {
 	longest := patience + patience/4
 	if left := *until - t.now; left >= patience && left <= longest {

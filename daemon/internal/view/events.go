@@ -15,7 +15,7 @@ const maxFields, maxText = 16, 300
 // Events keeps the last [MaxEvents] records of a log, of level INFO and above. The zero Events is empty. It is safe for
 // concurrent use.
 type Events struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	kept  []Event    // the one of number n is at n % MaxEvents
 	count int64
 }
@@ -102,7 +102,7 @@ func (h *handler) WithAttrs(attributes []slog.Attr) slog.Handler {
 	return &handler{h.next.WithAttrs(attributes), h.events, fields}
 }
 
-// WithGroup implements [slog.Handler]. Events show no groups.
+// WithGroup implements [slog.Handler]. Events leave groups out.
 func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.next.WithGroup(name), h.events, h.fields}
 }

@@ -10,7 +10,7 @@ import (
 // rateFor is the least time that a rate is of.
 const rateFor = 10 * time.Second
 
-// totals are what was counted since the start.
+// totals are the counts since the start.
 type totals struct {
 	at           time.Duration // by the monotonic clock
 	wall         time.Time

@@ -19,10 +19,10 @@ import (
 // clockAlarm is how far a clock may be off in milliseconds before that is a problem: claims refuse ten times as much.
 const clockAlarm = float64(stored.ClockTolerance / 10 / time.Millisecond)
 
-// severities are those of a [Problem], the worst first.
+// severities are the severities of a [Problem], the worst first.
 func severities() []string { return []string{"unsafe", "stopped", "soon"} }
 
-// problems lists what an operator should act on.
+// problems lists the problems that an operator should act on.
 func problems(statuses []front.Status, s State) []Problem {
 	all := []Problem{}
 	add := func(severity, about, anchor string, since time.Time, format string, args ...any) {
@@ -63,7 +63,7 @@ func anchorOf(p *front.Problem, why string, storeAway bool) string {
 
 type adder = func(severity, about, anchor string, since time.Time, format string, args ...any)
 
-// standing adds the problems of a generator. To stand by is none.
+// standing adds the problems of a generator. Standing by is not a problem.
 func standing(s front.Status, g Generator, now time.Time, add adder) {
 	p, t := s.Problem, s.Trouble
 	var since time.Time

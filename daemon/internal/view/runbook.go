@@ -2,7 +2,7 @@ package view
 
 import "strings"
 
-// entry is an entry of the runbook: which lines of the log it explains, and what to do.
+// entry is an entry of the runbook: the lines of the log that it explains, and the remedy.
 type entry struct {
 	anchor string
 	do     string
@@ -81,7 +81,7 @@ func entryOf(x Event) (anchor string) {
 	return anchor
 }
 
-// remedy returns what to do by an entry.
+// remedy returns the remedy of an entry.
 func remedy(anchor string) string {
 	for _, e := range runbook() {
 		if e.anchor == anchor {

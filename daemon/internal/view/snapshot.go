@@ -15,8 +15,8 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at most, of which maxFree are of
-// free ones: they say who had them last. It keeps all of this daemon's.
+// A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at
+// most, with at most maxFree of free ones, for their last holders. It keeps all of this daemon's.
 const maxLetters, maxRecords, maxFree = 1 << 20, 20_000, 5_000
 
 // snapshot is a namespace as it was read. It does not change.
@@ -171,7 +171,7 @@ func (x *snapshot) compare(before *snapshot) {
 	}
 }
 
-// namespace makes what a [State] shows.
+// namespace makes the namespace of a [State].
 func (x *snapshot) namespace() Namespace {
 	n := Namespace{
 		Layout: x.layout().String(), Capacity: strconv.FormatInt(x.census.Capacity, 10), Counts: map[string]int64{},
@@ -268,7 +268,7 @@ func (x *snapshot) worker(number int64) Worker {
 	return shown
 }
 
-// letters are those of [Namespace.Cells], the most telling first.
+// letters are the letters of [Namespace.Cells], the most telling first.
 const letters = "qusolhfrxe."
 
 func rank(letter byte) int { return strings.IndexByte(letters, letter) }
@@ -293,7 +293,7 @@ func (x *snapshot) letter(w roster.Worker) byte {
 	return letters[slices.Index(states(), w.State)]
 }
 
-// states are those of the letters.
+// states returns the states of the letters.
 func states() []roster.State {
 	const held = roster.Held
 	return []roster.State{roster.Quarantined, roster.Unreadable, held, held, held, held, roster.Foreign, roster.Resting, roster.UsedUp, roster.Free, roster.Free}

@@ -31,7 +31,7 @@ type space struct {
 	clock  snowfence.Clock
 	wanted chan struct{} // has an element when a read is to begin
 
-	mu      sync.Mutex    // guards what follows
+	mu      sync.Mutex    // guards the fields below
 	reading chan struct{} // closed when the read that was asked for ends; nil without one
 	ended   time.Duration // when the last read ended, by the monotonic clock
 	took    time.Duration // by the last read
@@ -66,7 +66,7 @@ func (s *space) run(ctx context.Context) {
 	}
 }
 
-// watched reports whether somebody has looked lately, and for how long no read is due.
+// watched reports whether somebody has looked lately, and the time until the next read is due.
 func (s *space) watched() (rest time.Duration, watched bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +90,7 @@ func (s *space) ask(pause time.Duration, share int) <-chan struct{} {
 	age, unknown := s.clock.Monotonic()-s.ended, s.last == nil && s.err == nil
 	if s.reading == nil && (unknown || age >= max(pause, time.Duration(share)*s.took)) {
 		s.reading = make(chan struct{})
-		s.wanted <- struct{}{} // it has room: no read is under way
+		s.wanted <- struct{}{} // it has room while reads rest
 	}
 	if unknown || age > lately {
 		return s.reading
@@ -123,7 +123,7 @@ func (s *space) shown() (*snapshot, error) {
 	return s.last, s.err
 }
 
-// namespace is what a [State] shows.
+// namespace returns the namespace of a [State].
 func (s *space) namespace() Namespace {
 	n := Namespace{Counts: map[string]int64{}, Holders: []Worker{}, Rest: []Worker{}}
 	last, err := s.shown()

@@ -10,7 +10,7 @@ import (
 type State struct {
 	Taken      time.Time   `json:"taken"` // the daemon's clock when the answer was made
 	Daemon     Daemon      `json:"daemon"`
-	Problems   []Problem   `json:"problems"` // the worst first; none while all is well
+	Problems   []Problem   `json:"problems"` // the worst first; empty while all is well
 	Generators []Generator `json:"generators"`
 	Namespaces []Namespace `json:"namespaces"`
 	Events     []Event     `json:"events"` // the newest first, MaxEvents at most
@@ -48,7 +48,7 @@ type Generator struct {
 	Trouble   string  `json:"trouble,omitempty"`   // a store that does not do its part, although ids go on
 	IDs       string  `json:"ids"`                 // minted since the start
 	Rate      float64 `json:"rate"`                // ids a second, over the last ten seconds, or up to twenty after a pause
-	Last      string  `json:"last,omitempty"`      // no id is above it so far: the last one of the reserved ticks, or of the reserved numbers
+	Last      string  `json:"last,omitempty"`      // an upper bound of all ids so far: the last one of the reserved ticks, or of the reserved numbers
 
 	Worker     *int64    `json:"worker,omitempty"` // held now
 	Until      time.Time `json:"until,omitzero"`   // ids go on until then without the store
@@ -62,7 +62,7 @@ type Generator struct {
 	Waits      string    `json:"waits"`      // requests that waited for a tick or the clock
 	Losses     string    `json:"losses"`     // terms that ended against the generator's will
 	Extensions string    `json:"extensions"` // of the present term
-	Refused    []Refusal `json:"refused"`    // requests that got no id, by problem; only those above 0
+	Refused    []Refusal `json:"refused"`    // failed requests, by problem; only those above 0
 }
 
 // Refusal counts requests that ended in one problem.
@@ -154,7 +154,7 @@ type Event struct {
 type History struct {
 	Times   []int64               `json:"times"`    // in seconds since 1970
 	Rates   map[string][]*float64 `json:"rates"`    // ids a second, by generator
-	Refused map[string][]*float64 `json:"refused"`  // requests a second that got no id, by generator
+	Refused map[string][]*float64 `json:"refused"`  // failed requests a second, by generator
 	StoreMS map[string][]*float64 `json:"store_ms"` // the mean time of the requests in the step, by store
 	Errors  map[string][]*float64 `json:"errors"`   // requests to a store that failed in the step, by store
 }

@@ -15,10 +15,11 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// ErrUnknown is returned for a namespace that no generator of this daemon mints in, and for one that was not read yet.
+// ErrUnknown is returned for a namespace that this daemon's generators do not use, and for one that was
+// not read yet.
 var ErrUnknown = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: nothing is known of the namespace")
 
-// Config says what a [View] shows. All of it must be given.
+// Config has the sources of a [View]. All must be given.
 type Config struct {
 	Service    front.Service
 	Generators map[string]config.Generator // as the settings have them
@@ -41,12 +42,13 @@ type Census struct {
 	roster.Census
 }
 
-// View is the daemon as it looks from outside. Its verbs are safe for concurrent use. They show what [View.Run] reads.
+// View is the daemon as it looks from outside. Its verbs are safe for concurrent use. They show the
+// namespaces that [View.Run] reads.
 type View struct {
 	config Config
 	spaces []*space
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards marks and hour
 	marks []totals   // of the last ten seconds, or a little more
 	hour  []totals   // a total each HistoryStep
 }

@@ -32,7 +32,7 @@ type world struct {
 	lists atomic.Int64 // of registers
 	view  *view.View
 
-	mu       sync.Mutex    // guards what follows
+	mu       sync.Mutex    // guards the fields below
 	slow     time.Duration // how long a list takes
 	away     bool
 	statuses []front.Status
@@ -49,7 +49,7 @@ func (w *world) Statuses() []front.Status {
 	return w.statuses
 }
 
-// set changes what the daemon meets.
+// set changes the daemon's world.
 func (w *world) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

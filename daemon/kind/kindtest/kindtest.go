@@ -11,7 +11,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-// rule is what every minter must keep.
+// rule is a rule that every minter must keep.
 type rule struct {
 	name    string
 	meaning string
@@ -22,9 +22,9 @@ func rules() []rule {
 	return []rule{
 		{"ExactNumber", "a call adds exactly as many ids as were asked for", exactNumber},
 		{"Form", "every id has the form that the minter says, and a text", form},
-		{"Appends", "ids are added after those that are there, which stay as they are", appends},
+		{"Appends", "ids are added after the earlier ids, which stay as they are", appends},
 		{"Unique", "no id is minted twice, in one call or by many goroutines at a time", unique},
-		{"CancelledAddsNothing", "a call whose context has ended adds all its ids or none", cancelled},
+		{"CancelledAddsNothing", "a call whose context has ended adds all its ids or nothing", cancelled},
 	}
 }
 
