@@ -27,13 +27,13 @@
 //
 //	machine.go    what the machines are like
 //	incident.go   the incidents, whose plans are in testdata, and the allocators
-//	process.go the common part of the naive ones
+//	process.go    the common part of the naive ones
 //	dialogue.go   and how they speak to the store
 //	derived.go    worker ids from configuration, address, process id, name
 //	slot.go       worker ids for a time: Redis keys with a TTL, ZooKeeper's sessions
 //	counter.go    Leaf: a number for each address, the time uploaded every 3 s; INCR
 //	recycle.go    numbers that are used again after an hour of silence
-//	compare.go the runs, and the counts
+//	compare.go    the runs, and the counts
 //	main.go       the tables
 package main
 

@@ -41,15 +41,15 @@
 //
 // # Where to read
 //
-//	event.go the events, and the requests
+//	event.go     the events, and the requests
 //	state.go     the state, and the step
 //	flow.go      how the machines follow each other
 //	search.go    a worker id is looked for; also judge.go, probe.go and pool.go
 //	term.go      claim, extend and confirm; also write.go and settle.go
 //	journal.go   the term's page on this machine's disk; also page.go and resume.go
 //	end.go       terms are lost, released and given up
-//	outage.go whether ids can be issued, or the reason
-//	step.go the inputs of a step, and its requests
+//	outage.go    whether ids can be issued, or the reason
+//	step.go      the inputs of a step, and its requests
 //
 // Package stored has the records of the store and of the journal, and who may claim one.
 package lease

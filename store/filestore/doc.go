@@ -4,7 +4,7 @@
 //
 // # The folder
 //
-//	snowfence.store marks the folder and its format
+//	snowfence.store             marks the folder and its format
 //	snowfence.lock -> registers a symbolic link, which keeps programs of format 1 out
 //	registers/00 … ff           256 folders, a register's picked by a hash of its key
 //	registers/ab/KEY.v/         one register; once there, this name stays

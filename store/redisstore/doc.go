@@ -15,7 +15,7 @@
 //   - a replica, and a server that is still loading its data
 //   - cluster mode
 //   - maxmemory with a policy other than noeviction. Where the policy can't be read,
-//     noeviction=true asserts it.
+//     noeviction=true         asserts it.
 //   - no append-only file, or one that can't be seen; appendfsync no, and everysec with
 //     a loss below 2 s; no-appendfsync-on-rewrite yes. replicated=true excuses these: a
 //     replica always takes a lost primary's place.
@@ -64,7 +64,7 @@
 //	prefix=snowfence:       begins every key of ours
 //	loss=15s                how old a write may be that a failover loses
 //	durable=true            asserts that none is lost; excludes loss
-//	noeviction=true asserts the setting that could not be read
+//	noeviction=true         asserts the setting that could not be read
 //	replicated=true         asserts that no primary comes back from its own disk
 //	sentinel=name           the endpoints are Sentinels (port 26379)
 //	sentinel-user=name, sentinel-password-file=path

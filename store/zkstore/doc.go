@@ -63,7 +63,7 @@
 //	zookeeper://[user[:password]@]host[:port][,host[:port]…][/prefix][?key=value&…]
 //
 //	acl=creator             who may access the new nodes: open, creator, creator-read
-//	session-timeout=4s the requested timeout, from 300 ms to 1 min
+//	session-timeout=4s      the requested timeout, from 300 ms to 1 min
 //	loss=2s                 how old a write may be that a failure can take away,
 //	                        on an ensemble that does not sync its log
 //
