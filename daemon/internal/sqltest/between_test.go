@@ -31,10 +31,7 @@ func bounded(t *testing.T, f func(context.Context) error) error {
 }
 
 // TestReplicaIsNotRead puts a replica in the primary's place, which the store can't notice by connecting:
-//
-//	by a go-between that splits reads from writes, as it were, or by replacing the primary
-//
-// under a connection that stays.
+// a proxy that splits reads from writes, or a primary that is replaced under a connection that stays.
 func TestReplicaIsNotRead(t *testing.T) {
 	onCareful(t, func(t *testing.T, s sqlServer) {
 		var client store.Store
