@@ -36,7 +36,6 @@ sequence, the next number of each date that the store holds. -o json prints one
 object a line.`,
 		Example: `  snowfence counters list
   snowfence counters list -g invoices -o json`,
-		Args: exactly(0),
 	}, func(ctx context.Context, out *report, s store.Store, namespace string, _ []string) error {
 		for info, err := range counter.List(ctx, s, namespace) {
 			if err != nil && info.Name == "" {
@@ -70,7 +69,7 @@ func (p program) countersShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.answer(out.form, registers.CounterOf(info), registers.CounterText(info))
+		return out.answer(registers.CounterOf(info), registers.CounterText(info))
 	})
 }
 
@@ -137,6 +136,6 @@ and set it again then.`,
 			}
 			said = "counter " + args[0] + " is set; processes that run go on with what they have reserved: restart them\n"
 		}
-		return p.answer(out.form, registers.CounterOf(after), said+plan)
+		return out.answer(registers.CounterOf(after), said+plan)
 	})
 }

@@ -92,7 +92,17 @@ func durationFlag(value *time.Duration) *parsed[time.Duration] {
 	}}
 }
 
-// exactly wants so many arguments, which the verb's usage names.
+// oneOrMore refuses a verb without arguments, and says what the verb needs.
+func oneOrMore(needs string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(cmd, errors.New("needs "+needs))
+		}
+		return nil
+	}
+}
+
+// exactly refuses another number of arguments than the verb's usage names.
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -102,7 +112,7 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-// oneOf wants one word of a few.
+// oneOf refuses arguments that are not one word of a few.
 func oneOf(what string, words []string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		needs := fmt.Errorf("needs one %s of %s", what, strings.Join(words, ", "))
@@ -116,7 +126,7 @@ func oneOf(what string, words []string) cobra.PositionalArgs {
 	}
 }
 
-// group returns a verb that does nothing but to hold others.
+// group returns a verb that only holds others.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, v := range verbs {
@@ -129,7 +139,7 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// strict has a verb, and those below it, refuse arguments unless it says what it takes.
+// strict makes a verb, and the verbs below it, refuse arguments unless the verb checks its own.
 func strict(cmd *cobra.Command) {
 	if cmd.Args == nil {
 		cmd.Args = noArguments
@@ -139,7 +149,7 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments where a verb takes none.
+// noArguments refuses every argument.
 func noArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -162,11 +172,11 @@ type settings struct {
 	file string
 	keys map[string]string // key by flag
 
-	generator string // of verbs that look at its namespace and store, or at its layout; empty means none is named
+	generator string // that --generator names; empty for none
 }
 
-// settingFlags adds --config and the flags of the keys that are named, all
-// that have a flag when none is, with the texts of the configuration's table.
+// settingFlags adds --config and the flags of some keys, with the texts of the configuration's table. Without keys it adds
+// every flag that a key has.
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
 	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
@@ -193,9 +203,8 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	return s
 }
 
-// load reads the configuration, and passes its warnings on, even if the configuration has faults. It ignores
-// the omitted flags. The flags of spaces choose where ids are unique. Such a flag is refused if it is given
-// twice, because the two values would be two spaces.
+// load reads the configuration, and prints its warnings, even if the configuration has faults. It ignores the
+// omitted flags. It refuses a flag that is given twice if its two values would be two spaces of ids.
 func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	given := map[string]string{}
 	spaces, twice := []string{"config", "store", "namespace", "data"}, []error(nil)
@@ -212,9 +221,17 @@ func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	return c, config.Join(append(twice, err)...)
 }
 
-// choose finds a generator by name; without a name, the default or the only one.
-func (s *settings) choose(c config.Config, name string) (string, config.Generator, error) {
-	names := c.Names()
+// loadGenerator reads the configuration and finds the generator of --generator in it.
+func (s *settings) loadGenerator(p program) (c config.Config, name string, g config.Generator, err error) {
+	if c, err = s.load(p); err == nil {
+		name, g, err = s.choose(c)
+	}
+	return c, name, g, err
+}
+
+// choose finds the generator of --generator; without the flag, the default one or the only one.
+func (s *settings) choose(c config.Config) (string, config.Generator, error) {
+	name, names := s.generator, c.Names()
 	if name == "" {
 		name = config.DefaultGenerator
 		if len(names) == 1 {

@@ -31,7 +31,7 @@ type program struct {
 	draws   bool // whether stderr is a terminal on which lines can be drawn over
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
-	unheard func()         // leaves interrupts to the verb; nil if nobody handles them
+	release func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
 }
 
 func main() {
@@ -61,7 +61,7 @@ func (p program) main(args []string) int {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := p.interruptible()
 	defer stop()
-	p.unheard = stop
+	p.release = stop
 	root := p.commands()
 	root.SetArgs(args)
 	return p.finish(root.ExecuteContext(ctx))
@@ -76,17 +76,17 @@ func (p program) interruptible() (ctx context.Context, stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			cancel(interruptError{s})
-		case <-done:
-			return
-		}
-		select {
-		case s := <-signals:
-			p.note("a second signal: the program ends at once, without giving its worker ids back")
-			os.Exit(interruptError{s}.code())
-		case <-done:
+		for first := true; ; first = false {
+			select {
+			case s := <-signals:
+				if !first {
+					p.note("a second signal: the program ends at once, without giving its worker ids back")
+					os.Exit(interruptError{s}.code())
+				}
+				cancel(interruptError{s})
+			case <-done:
+				return
+			}
 		}
 	}()
 	return ctx, sync.OnceFunc(func() {
@@ -134,25 +134,12 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
-		p.serve(),
-		p.ready(),
-		p.doctor(),
-		p.token(),
-		p.next(),
-		p.exec(),
-		p.decode(),
-		p.plan(),
-		p.bounds(),
-		p.sql(),
-		p.check(),
-		p.mergeCheck(),
-		p.workers(),
-		p.namespace(),
-		p.counters(),
-		p.series(),
-		p.config(),
-		p.version(),
-		p.completion(),
+		p.serve(), p.ready(), p.doctor(), p.token(),
+		p.next(), p.exec(), p.series(),
+		p.decode(), p.plan(), p.bounds(), p.sql(),
+		p.check(), p.mergeCheck(),
+		p.workers(), p.namespace(), p.counters(),
+		p.config(), p.version(), p.completion(),
 	)
 	addHelp(root)
 	strict(root)

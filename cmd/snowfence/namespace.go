@@ -43,7 +43,6 @@ worker ids it has, how many were ever claimed, and how many are held. It reads
 every register once. -o json prints one object a line.`,
 		Example: `  snowfence namespace list
   snowfence namespace list --store etcd://etcd1/ids -o json`,
-		Args: exactly(0),
 	}, func(ctx context.Context, out *report, s store.Store, _ string, _ []string) error {
 		all, err := roster.Namespaces(ctx, s, p.clock.Wall())
 		if err != nil {
@@ -79,8 +78,8 @@ the same name; and what its store says of itself.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
-	return p.onRoster(cmd, func(_ *cobra.Command, f form, r *roster.Roster, _ []string) error {
-		return p.answer(f, registers.NamespaceOf(r), registers.NamespaceText(r))
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
+		return out.answer(registers.NamespaceOf(r), registers.NamespaceText(r))
 	})
 }
 
@@ -112,13 +111,13 @@ json streams objects of "type":"finding", and a last one of "type":"verdict".`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)
-	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site, r *roster.Roster, err error) error {
-		return p.verify(cmd, f, at, r, err, known)
+	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(out *report, at *site, r *roster.Roster, err error) error {
+		return out.verify(cmd, at, r, err, known)
 	})
 }
 
-// verify verifies the namespace of one site, whose opening ended so, and prints what is wrong.
-func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, opened error, known *givenOut) error {
+// verify verifies the namespace of one site and prints the findings. Opened is the error of opening the namespace.
+func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened error, known *givenOut) error {
 	ctx := cmd.Context()
 	kept, err := pages(at.settings)
 	if err != nil {
@@ -129,7 +128,7 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 	show := func(found []roster.Finding, err error) error {
 		for _, x := range found {
 			document, line := registers.FindingOf(x)
-			if err := p.answer(f, document, line); err != nil {
+			if err := out.answer(document, line); err != nil {
 				return err
 			}
 			switch x.Severity {
@@ -178,7 +177,7 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 		return err
 	}
 	v.Valid, v.IDs, v.Clocks = v.Errors == 0, known.compared, registers.ClocksOf(r)
-	if err := p.answer(f, v, v.Text()); err != nil || v.Valid {
+	if err := out.answer(v, v.Text()); err != nil || v.Valid {
 		return err
 	}
 	return reported(exitFailure)

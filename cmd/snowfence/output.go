@@ -70,23 +70,30 @@ func (r *report) object(v any) error {
 // row adds a row of the table that [report.end] prints.
 func (r *report) row(cells ...string) { r.rows = append(r.rows, cells) }
 
-// end prints the page, and a table of the rows under it.
+// end prints the page, and a table of the rows under it, and empties both.
 func (r *report) end(columns string) error {
+	r.Table("", columns, r.rows)
+	said := r.String()
+	r.Reset()
+	r.rows = nil
 	if r.form == jsonForm {
 		return nil
 	}
-	r.Table("", columns, r.rows)
-	return r.print(r.String())
+	return r.print(said)
 }
 
-// answer prints a whole answer in the form that was asked for.
-func (p program) answer(f form, document any, text string) error {
-	r := report{program: p, form: f}
+// answer prints a whole answer.
+func (r *report) answer(document any, text string) error {
 	r.WriteString(text)
 	if err := r.object(document); err != nil {
 		return err
 	}
 	return r.end("")
+}
+
+// answer prints a whole answer in a form.
+func (p program) answer(f form, document any, text string) error {
+	return (&report{program: p, form: f}).answer(document, text)
 }
 
 // print writes text.

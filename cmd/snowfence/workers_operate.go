@@ -31,7 +31,7 @@ type change struct {
 // operate completes a verb that reads registers, asks if a holder is stopped, and writes.
 func (p program) operate(cmd *cobra.Command, w *writing, o operation) *cobra.Command {
 	cmd.Args = exactly(1)
-	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, args []string) error {
 		ctx := cmd.Context()
 		before, err := readWorkers(cmd, r, args[0])
 		if err != nil {
@@ -64,7 +64,7 @@ func (p program) operate(cmd *cobra.Command, w *writing, o operation) *cobra.Com
 			}
 			cost = ""
 		}
-		return p.answer(f, registers.ChangesOf(r, c.verb, w.dry, before, c.after), c.text(w.dry, cost))
+		return out.answer(registers.ChangesOf(r, c.verb, w.dry, before, c.after), c.text(w.dry, cost))
 	})
 }
 
