@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,10 +41,10 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var span [2]time.Time
-		for i, text := range past.among(args) {
-			at, err := parseMoment(text, p.clock.Wall())
+		for i, arg := range past.among(args) {
+			at, err := text.ParseMoment(arg, p.clock.Wall())
 			if err != nil {
-				return usage(cmd, fmt.Errorf("%s is %q, must be a date, an RFC 3339 instant, Unix milliseconds, now, or relative to now such as -24h or -7d", []string{"FROM", "TO"}[i], text))
+				return usage(cmd, fmt.Errorf("%s is %q, %w", []string{"FROM", "TO"}[i], arg, err))
 			}
 			span[i] = at
 		}
@@ -85,27 +84,6 @@ func boundsOf(l snowfence.Layout, from, to time.Time) (document map[string]strin
 		rows = append(rows, []string{name, id.String(), at})
 	}
 	return document, rows, err
-}
-
-// parseMoment reads a time as people write it.
-func parseMoment(text string, now time.Time) (time.Time, error) {
-	if text == "now" {
-		return now, nil
-	}
-	if text != "" && strings.Contains("-+", text[:1]) {
-		if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") {
-			return now.UTC().AddDate(0, 0, days), nil
-		}
-		ago, err := time.ParseDuration(text)
-		return now.Add(ago), err
-	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
-	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
-	}
-	return time.Parse(time.RFC3339, text)
 }
 
 func (p program) sql() *cobra.Command {

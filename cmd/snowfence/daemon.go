@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -105,25 +104,8 @@ Exit codes: 0 healthy, 1 something is wrong, or to watch with --strict; 2 usage,
 		if cmd.Context().Err() != nil {
 			return p.interrupted(cmd.Context(), "; what was found is not complete")
 		}
-		var seen, troubles page.Page
-		counts, rows := map[doctor.Severity]int{}, [][]string(nil)
-		for _, x := range r.Findings {
-			counts[x.Severity]++
-			if x.Severity == doctor.Seen {
-				rows = append(rows, []string{x.Check, x.Text})
-				continue
-			}
-			troubles.Line("")
-			troubles.Wrapped(fmt.Sprintf("%-7s", x.Severity+":"), x.Check+": "+x.Text)
-			troubles.Wrapped("       ", x.Remedy)
-		}
-		seen.Table("", "check,seen", rows)
-		failed, verdict := counts[doctor.Wrong] > 0 || *strict && counts[doctor.Watch] > 0, "healthy"
-		if failed {
-			verdict = "not healthy"
-		}
-		troubles.Line("\n%s: %d wrong, %d to watch", verdict, counts[doctor.Wrong], counts[doctor.Watch])
-		if err := p.answer(*f, page.Object{"healthy", !failed, "findings", r.Findings}, seen.String()+troubles.String()); err != nil || !failed {
+		healthy := r.Healthy(*strict)
+		if err := p.answer(*f, page.Object{"healthy", healthy, "findings", r.Findings}, r.Text(*strict)); err != nil || healthy {
 			return err
 		}
 		return reported(exitFailure)

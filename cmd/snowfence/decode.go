@@ -2,17 +2,12 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idtext"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
@@ -20,32 +15,11 @@ import (
 
 // decoding is one run of decode.
 type decoding struct {
-	report
-	encoding decode.Encoding // empty: any
-	source   *decode.Source  // of the ids; nil: guess
-	preset   string          // the name that --layout gave, if it is a preset's
-	opaque   *builtin.Opaque // shows the ids, or nil
-	now      time.Time
-	printed  bool // an id was printed
-	failed   bool // a text is no id
-}
-
-// decoded is an id of at most 64 bits, as the JSON form has it.
-type decoded struct {
-	decode.Document
-	Input  string          `json:"input"`   // as given
-	ReadAs decode.Encoding `json:"read_as"` // the encoding that was taken
-	// OtherReadings are the numbers that the text is in other encodings.
-	OtherReadings []decode.Reading `json:"other_readings,omitempty"`
-
-	result  decode.Result      // of the likeliest reading
-	guesses []decode.Candidate // the candidates of a guess, the likeliest first
-}
-
-// foreign is a UUID, a ULID or an ObjectID, or an id of a wide layout, as the JSON form has it.
-type foreign struct {
-	*decode.Foreign
-	Input string `json:"input"` // as given
+	program
+	form    form
+	ids     idtext.Reader
+	printed bool // an id was printed
+	failed  bool // a text is no id
 }
 
 func (p program) decode() *cobra.Command {
@@ -89,9 +63,9 @@ hex, input, generator.`,
 	s := settingFlags(cmd, "data")
 	generatorFlag(cmd, &s.generator, "generator of the configuration whose ids they are")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		d := decoding{report: report{program: p, form: *f}, encoding: encoding, now: p.clock.Wall()}
+		d := decoding{program: p, form: *f, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
 		if l, preset := layout.given(); l != nil {
-			d.source, d.preset = &decode.Source{Layout: *l}, preset
+			d.ids.Source, d.ids.Preset = &decode.Source{Layout: *l}, preset
 		}
 		if s.generator != "" {
 			if err := d.ofGenerator(s); err != nil {
@@ -106,24 +80,25 @@ hex, input, generator.`,
 // ofGenerator makes the run decode the ids of a generator, or the texts of an opaque one.
 func (d *decoding) ofGenerator(s *settings) error {
 	c, name, g, err := s.loadGenerator(d.program)
-	if err == nil && (d.source != nil || d.encoding != "") {
+	if err == nil && (d.ids.Source != nil || d.ids.Encoding != "") {
 		err = usage(s.cmd, errors.New("--generator says what the ids are: leave --layout and --encoding out"))
 	}
 	if err != nil {
 		return err
 	}
 	if g.Kind == builtin.KindOpaque {
-		if d.opaque, err = d.builtin(c).OpenOpaque(s.cmd.Context(), name); err != nil {
+		o, err := d.builtin(c).OpenOpaque(s.cmd.Context(), name)
+		if err != nil {
 			return err
 		}
-		name, d.encoding = d.opaque.Of(), decode.Decimal
+		d.ids.Open, name, d.ids.Encoding = o.Read, o.Of(), decode.Decimal
 		g = c.Generators[name]
 	}
 	layout, err := d.layoutOf(s.cmd, c, name)
 	if err != nil {
 		return err
 	}
-	d.source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: builtin.Formats()[g.Kind], Settings: g.Settings}
+	d.ids.Source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: builtin.Formats()[g.Kind], Settings: g.Settings}
 	return nil
 }
 
@@ -159,181 +134,15 @@ func (d *decoding) run(args []string) error {
 
 // one decodes and prints one word, or notes that the word is no id. An error is returned if printing fails.
 func (d *decoding) one(word string) error {
-	number, other, err := d.read(word)
+	document, shown, err := d.ids.Read(word)
 	if err != nil {
 		d.say(text.Message(err))
 		d.failed = true
 		return nil
 	}
 	if d.printed {
-		d.Line("")
+		shown = "\n" + shown
 	}
 	d.printed = true
-	if other != nil {
-		d.foreignText(other)
-		return d.answer(other, "")
-	}
-	d.numberText(number)
-	return d.answer(number, "")
-}
-
-// read decodes the likeliest reading of a word: a number or a foreign id. It returns a [snowfence.ErrInvalidID] for any other word.
-func (d *decoding) read(word string) (n *decoded, f *foreign, err error) {
-	id, other := word, (*decode.Foreign)(nil)
-	n = &decoded{Input: word}
-	if d.opaque != nil {
-		if id, err = d.opaque.Read(word); err != nil {
-			return nil, nil, err
-		}
-	}
-	switch {
-	case d.source != nil:
-		n.result, other, err = decode.Of(id, d.encoding, *d.source)
-		n.result.Preset = cmp.Or(d.preset, n.result.Preset)
-	case d.encoding == "":
-		other, err = decode.ReadForeign(id)
-	}
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case other != nil:
-		return nil, &foreign{other, word}, nil
-	case d.source != nil:
-		n.Document = n.result.Document()
-	default:
-		if err = d.guess(id, n); err != nil {
-			return nil, nil, err
-		}
-	}
-	readings := n.result.Readings
-	n.ReadAs, n.OtherReadings = readings[0].Encoding, readings[1:]
-	return n, nil, nil
-}
-
-// guess decodes an id under the likeliest layout.
-func (d *decoding) guess(id string, n *decoded) error {
-	readings, err := decode.Readings(id, d.encoding)
-	if err != nil {
-		return err
-	}
-	n.guesses = decode.Guess(readings[0].ID, d.now)
-	if len(n.guesses) == 0 {
-		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
-	}
-	n.Document, n.result = decode.GuessedDocument(n.guesses), n.guesses[0].Result
-	n.result.Readings = readings
-	return nil
-}
-
-// label adds a label in the colour of a kind of field, and a value, unless the value is empty.
-func (d *decoding) label(kind, label, value string) {
-	if value != "" {
-		d.WriteString(d.paint(kind, fmt.Sprintf("%-14s", label)))
-		d.Line("%s", value)
-	}
-}
-
-func (d *decoding) paint(kind, text string) string {
-	if d.colour {
-		return page.Paint(kind, text)
-	}
-	return text
-}
-
-// instant adds a time.
-func (d *decoding) instant(at time.Time, unit time.Duration) {
-	d.label("time", "time", decode.FormatTime(at, unit))
-	d.label("time", "  local", decode.FormatTime(at.In(d.zone), unit))
-	d.label("time", "  relative", decode.Relative(at, d.now))
-}
-
-// foreignText adds an id that is no number, with the version of a UUID.
-func (d *decoding) foreignText(f *foreign) {
-	d.Line("%s\n%s  %s\n", f.Input, strings.TrimSuffix(fmt.Sprintf("%s %d", f.Format, f.Version), " 0"), f.About)
-	if f.Time != "" {
-		d.instant(f.At, f.Unit)
-	}
-	for _, field := range f.Fields {
-		d.label("", field.Name, field.Value)
-	}
-	d.Line("")
-	for _, row := range [][2]string{{f.Format, f.ID}, {"hex", f.Hex}, {"generator", f.Generator}} {
-		d.label("", row[0], row[1])
-	}
-}
-
-// numberText adds the picture of a number, its fields and its encodings.
-func (d *decoding) numberText(n *decoded) {
-	d.heading(n)
-	for _, line := range n.result.Picture(func(field int, text string) string { return d.paint(n.Fields[field].Kind, text) }) {
-		d.WriteString(line + "\n")
-	}
-	d.Line("")
-	for _, f := range n.Fields {
-		switch f.Kind {
-		case "unused":
-		case "time":
-			d.instant(n.result.Time, n.result.Layout.Unit)
-			d.label(f.Kind, "  tick", strconv.FormatInt(n.Tick, 10))
-		default:
-			d.label(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))
-		}
-	}
-	d.Line("")
-	e := n.Encodings
-	fixed := e.FixedDecimal
-	if fixed == e.Decimal {
-		fixed = ""
-	}
-	for _, row := range [][2]string{
-		{"decimal", e.Decimal}, {"  19 digits", fixed}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}, {"generator", n.Generator},
-	} {
-		d.label("", row[0], row[1])
-	}
-	if n.Guessed {
-		d.others(n)
-	}
-}
-
-// heading adds the encoding and the layout by which the id was read, and whether the layout is a guess.
-func (d *decoding) heading(n *decoded) {
-	as := ""
-	if n.ReadAs != decode.Decimal || len(n.OtherReadings) > 0 {
-		as = ", read as " + string(n.ReadAs)
-	}
-	d.Line("%s%s", n.Input, as)
-	for _, other := range n.OtherReadings {
-		d.Line("  as %s it would be %s", other.Encoding, other.Text)
-	}
-	name := cmp.Or(d.preset, strings.Join(decode.PresetsOf(n.result.Layout), " or "), "layout")
-	if n.Guessed {
-		name += " (guessed)"
-	}
-	d.Line("%s  %s", name, n.Layout)
-	if n.Guessed && !n.guesses[0].Plausible {
-		d.Line("  no preset gives a plausible time; this one comes nearest")
-	}
-	d.Line("")
-}
-
-// others lists the first plausible candidates that were not taken.
-func (d *decoding) others(n *decoded) {
-	const most = 6
-	var rows [][]string
-	for _, c := range n.guesses[1:] {
-		if c.Plausible && len(rows) < most {
-			presets := strings.Join(decode.PresetsOf(c.Layout), " or ")
-			rows = append(rows, []string{presets, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, d.now)})
-		}
-	}
-	switch {
-	case len(rows) > 0:
-		d.Line("\nguessed; other presets give plausible times too (--layout NAME settles it):")
-	case n.guesses[0].Plausible: // else the heading has it
-		d.Line("\nguessed: no other preset gives a plausible time")
-	}
-	d.Table("  ", "preset, time, ", rows)
-	if more := len(n.Candidates) - len(rows); more > 0 && len(rows) > 0 {
-		d.Line("  and %d more (-o json lists them all)", more)
-	}
+	return d.answer(d.form, document, shown)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/manager"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
@@ -53,12 +54,12 @@ Every setting can also stand in a configuration file or in a variable:
 		served.Reload = reload
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
-		m, err := managed(cmd.Context(), &served, served.Settings.Limits)
+		m, err := manager.Follow(cmd.Context(), &served)
 		if err != nil {
 			return err
 		}
 		onHangup(ctx, func() {
-			done := m.reloads()
+			done := m.Reloads()
 			again, err := s.load(p)
 			if err != nil {
 				done()

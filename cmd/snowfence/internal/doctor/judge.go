@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
@@ -45,6 +46,43 @@ type Finding struct {
 
 // Report is what an examination came to.
 type Report struct{ Findings []Finding }
+
+// count returns how many findings have a severity.
+func (r *Report) count(s Severity) (n int) {
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Healthy reports whether nothing is wrong, and under strict whether there is nothing to watch either.
+func (r *Report) Healthy(strict bool) bool {
+	return r.count(Wrong) == 0 && !(strict && r.count(Watch) > 0)
+}
+
+// Text returns the figures, the troubles with their remedies, and the verdict.
+func (r *Report) Text(strict bool) string {
+	var seen, troubles page.Page
+	var rows [][]string
+	for _, x := range r.Findings {
+		if x.Severity == Seen {
+			rows = append(rows, []string{x.Check, x.Text})
+			continue
+		}
+		troubles.Line("")
+		troubles.Wrapped(fmt.Sprintf("%-7s", x.Severity+":"), x.Check+": "+x.Text)
+		troubles.Wrapped("       ", x.Remedy)
+	}
+	seen.Table("", "check,seen", rows)
+	verdict := "healthy"
+	if !r.Healthy(strict) {
+		verdict = "not healthy"
+	}
+	troubles.Line("\n%s: %d wrong, %d to watch", verdict, r.count(Wrong), r.count(Watch))
+	return seen.String() + troubles.String()
+}
 
 // when adds a finding under a condition, each once.
 func (r *Report) when(condition bool, severity Severity, check, remedy, format string, args ...any) {
