@@ -57,7 +57,8 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 			return err
 		}
 		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
-			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
+			at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) }
+			p.note("note: the span is cut to the layout's life, from %s to %s", at(l.Epoch), at(l.Horizon()))
 		}
 		_, bare, _ := strings.Cut(page.Table("bound, >id, time", rows), "\n")
 		return p.answer(*f, document, bare)

@@ -114,10 +114,12 @@ and set it again then.`,
 		}
 		for _, lane := range after.Lanes {
 			if lane.Name == date && lane.Next > after.Limit {
-				p.note("counter %s: next is %d then, above %d, the limit of its last writer: processes with that limit give no number", args[0], lane.Next, after.Limit)
+				p.note("counter %s: next is %d then, above %d, the limit of its last writer: processes with that limit give no number",
+					args[0], lane.Next, after.Limit)
 			}
 		}
-		plan := page.Table(", "+registers.CounterColumns, append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...))
+		rows := append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...)
+		plan := page.Table(", "+registers.CounterColumns, rows)
 		said := "dry run, nothing was written\n"
 		if !w.dry {
 			if !w.yes {

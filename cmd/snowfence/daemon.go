@@ -129,7 +129,8 @@ is refused from then on, on open connections, too.`,
 		Args: exactly(1),
 	}
 	f := outputFlag(cmd)
-	generators := cmd.Flags().StringSlice("generators", nil, "the generators that it allows, by name; all if left out, and - for metrics alone")
+	generators := cmd.Flags().StringSlice("generators", nil,
+		"the generators that it allows, by name; all if left out, and - for metrics alone")
 	rate := cmd.Flags().Int("rate", 0, "most ids a second for all clients that show it; 0 for any number")
 	lend := cmd.Flags().Int("lend", 0, "most worker ids that programs with it may borrow of a generator; 0 for none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -143,7 +144,8 @@ is refused from then on, on open connections, too.`,
 		if err != nil {
 			return usage(cmd, err)
 		}
-		return p.answer(*f, page.Object{"token", text, "line", grant.String()}, "token for the client: "+text+"\nline for token-file:  "+grant.String()+"\n")
+		shown := "token for the client: " + text + "\nline for token-file:  " + grant.String() + "\n"
+		return p.answer(*f, page.Object{"token", text, "line", grant.String()}, shown)
 	}
 	return cmd
 }

@@ -52,10 +52,8 @@ stopped. Linux only.`,
 	}
 	cmd.Flags().Var(textFlag(&url, "URL"), "daemon", "borrow the worker id of this daemon, such as http://127.0.0.1:7600; it knows the store and the window")
 	cmd.Flags().Var(textFlag(&token, "FILE"), "token-file", "file of the token that the daemon is shown")
-	windowFlag := durationFlag(&window)
-	windowFlag.text = "5m"
-	cmd.Flags().Var(windowFlag, "window", "how long the program goes on without the store, of which the last third is for its end")
-	cmd.Flags().Var(durationFlag(&ahead), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
+	cmd.Flags().Var(durationFlag(&window, "5m"), "window", "how long the program goes on without the store, of which the last third is for its end")
+	cmd.Flags().Var(durationFlag(&ahead, ""), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	generatorFlag(cmd, &s.generator,
 		"generator of the configuration, or of the daemon, whose ids the program makes (default: the one named default, or the only one)")
@@ -127,7 +125,8 @@ func (p program) lending(s *settings, window time.Duration, run func(wrap.Lender
 		return usage(s.cmd, fmt.Errorf("the store %s is of this process alone: its worker ids are not unique", at.store))
 	}
 	g.Window = window
-	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it", g.Namespace, c.ShowStore(at.store))
+	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it",
+		g.Namespace, c.ShowStore(at.store))
 	err = at.run(s.cmd, func(r *roster.Roster, err error) error {
 		if errors.Is(err, roster.ErrNoNamespace) {
 			return missing

@@ -46,7 +46,7 @@ func usage(cmd *cobra.Command, err error) error {
 	return &classed{err, snowfence.ClassUsage, cmd.CommandPath()}
 }
 
-// unavailable marks an error as one that trying again may mend, such as an address in
+// unavailable marks an error as temporary, such as an address in
 // use, unless the error has a class already or comes from an interrupt.
 func unavailable(err error) error {
 	if err == nil || snowfence.ClassOf(err) != snowfence.ClassUnknown || errors.Is(err, context.Canceled) {
@@ -99,7 +99,7 @@ func (p program) interrupted(ctx context.Context, format string, args ...any) er
 	return reported(by.code())
 }
 
-// exitCode is the one place that says which error ends in which code.
+// exitCode returns the exit code of an error. No other place decides it.
 func exitCode(err error) int {
 	var code reported
 	switch {

@@ -47,7 +47,7 @@ func generatorFlag(cmd *cobra.Command, value *string, help string) {
 type parsed[T any] struct {
 	value *T
 	text  string
-	word  string // what the help calls a value
+	word  string // the help's name for a value
 	parse func(string) (T, error)
 	times int // that it was given
 }
@@ -65,7 +65,7 @@ func (f *parsed[T]) Set(s string) error {
 	return nil
 }
 
-// textFlag is a flag whose value is taken as it is.
+// textFlag is a flag whose value is any text.
 func textFlag(value *string, word string) *parsed[string] {
 	return &parsed[string]{value: value, word: word, parse: func(s string) (string, error) { return s, nil }}
 }
@@ -82,8 +82,8 @@ func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
 }
 
 // durationFlag is a flag with a duration above 0.
-func durationFlag(value *time.Duration) *parsed[time.Duration] {
-	return &parsed[time.Duration]{value: value, word: "DURATION", parse: func(s string) (time.Duration, error) {
+func durationFlag(value *time.Duration, fallback string) *parsed[time.Duration] {
+	return &parsed[time.Duration]{value: value, text: fallback, word: "DURATION", parse: func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
 			return 0, errors.New("must be a duration above 0 such as 30s or 10m")
@@ -166,7 +166,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 }
 
-// settings collects the flags that stand for keys of the configuration.
+// settings are the flags of keys of the configuration.
 type settings struct {
 	cmd  *cobra.Command
 	file string
@@ -179,7 +179,8 @@ type settings struct {
 // every flag that a key has.
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
-	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
+	file := &parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}
+	cmd.Flags().Var(file, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
 	words := map[string]string{"store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
 	switches := []string{"insecure", config.KeyMustExist}
 	for _, key := range config.Keys() {
@@ -210,7 +211,8 @@ func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	spaces, twice := []string{"config", "store", "namespace", "data"}, []error(nil)
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
 		if text, ok := f.Value.(*parsed[string]); ok && text.times > 1 && slices.Contains(spaces, f.Name) {
-			twice = append(twice, &config.Error{Origin: config.Origin{Source: config.FromFlag, Name: f.Name}, Key: s.keys[f.Name], Reason: "is given twice: give it once"})
+			from := config.Origin{Source: config.FromFlag, Name: f.Name}
+			twice = append(twice, &config.Error{Origin: from, Key: s.keys[f.Name], Reason: "is given twice: give it once"})
 		}
 		if path, ok := s.keys[f.Name]; ok && !slices.Contains(omitted, f.Name) {
 			given[path] = f.Value.String()

@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// idSourceHelp says in the help of verbs what their sources are.
+// idSourceHelp is the part of verbs' help about sources.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
 or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
@@ -93,7 +93,8 @@ func (f *idFlags) input(place idsource.Place) (idsort.Input, error) {
 		return idsort.Input{}, err
 	}
 	size, err := idsource.Look(place.Name, options)
-	return idsort.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}, err
+	open := func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }
+	return idsort.Input{Size: size, Open: open}, err
 }
 
 // parseMemory reads an amount of memory.

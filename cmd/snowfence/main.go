@@ -17,9 +17,8 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/clock"
 )
 
-// program is what the verbs get of the world. Nothing else in this package
-// reads the environment, the clock or the terminal, or ends the process. But the
-// variables of systemd are read by its library.
+// program holds the environment, the streams and the clock of the verbs. Nothing else in this package
+// reads the environment, the clock or the terminal, or ends the process.
 type program struct {
 	environ []string // as os.Environ
 	stdin   io.Reader
@@ -27,8 +26,8 @@ type program struct {
 	stderr  io.Writer
 	closed  bool // whether stdout was closed at the start
 	colour  bool // whether stdout shows colours
-	asks    bool // whether somebody sits at stdin who can be asked
-	draws   bool // whether stderr is a terminal on which lines can be drawn over
+	asks    bool // whether stdin is a terminal, so a user can be asked
+	draws   bool // whether stderr is a terminal, so a line can be drawn over the last one
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
 	release func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
@@ -57,7 +56,7 @@ func main() {
 // main runs one command line and returns its exit code.
 func (p program) main(args []string) int {
 	// A reader that goes away (| head) is an error of the write, not the end
-	// of the process: what was claimed is still to be released.
+	// of the process, which still has to release its worker id.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := p.interruptible()
 	defer stop()
@@ -161,7 +160,7 @@ func addHelp(root *cobra.Command) {
 		if err := noArguments(verb, rest); err != nil {
 			return err
 		}
-		verb.InitDefaultHelpFlag() // which cobra adds only to what it runs
+		verb.InitDefaultHelpFlag() // cobra adds the flag only to verbs that it runs
 		return verb.Help()
 	}
 }

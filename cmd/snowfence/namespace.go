@@ -56,7 +56,8 @@ every register once. -o json prints one object a line.`,
 				created, capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
 			}
 			err := out.object(page.Object{
-				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity, "registers", n.Workers, "held", n.Held, "error?", damage,
+				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity,
+				"registers", n.Workers, "held", n.Held, "error?", damage,
 			})
 			if err != nil {
 				return err
@@ -131,14 +132,7 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 			if err := out.answer(document, line); err != nil {
 				return err
 			}
-			switch x.Severity {
-			case roster.Fault:
-				v.Errors++
-			case roster.Warning:
-				v.Warnings++
-			default:
-				v.Notes++
-			}
+			v.Add(x)
 		}
 		return err
 	}
@@ -151,12 +145,10 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 	case err == nil:
 		var read roster.Verdict
 		for x, wrong := range r.Verify(ctx, &read) {
-			if wrong == nil {
-				err = show([]roster.Finding{x}, nil)
-			} else {
-				err = unavailable(wrong)
+			if wrong != nil {
+				return unavailable(wrong)
 			}
-			if err != nil {
+			if err := show([]roster.Finding{x}, nil); err != nil {
 				return err
 			}
 		}
@@ -183,7 +175,7 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 	return reported(exitFailure)
 }
 
-// flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.
+// flags returns the flags that choose this namespace and store, for the command of a remedy. They hold no password.
 func (at *site) flags(cmd *cobra.Command) string {
 	line := " --namespace " + quoted(at.roster.Namespace)
 	if file := cmd.Flags().Lookup("config"); file.Changed {
@@ -235,9 +227,7 @@ the program may need in this one. It connects to no store.`,
 				if engine.IsDatabase(x.URL) {
 					part += ";"
 				}
-				for line := range strings.SplitSeq(part, "\n") {
-					said.Line("%s", line)
-				}
+				said.WriteString(part + "\n")
 			}
 		}
 		return p.print(said.String())
@@ -245,7 +235,7 @@ the program may need in this one. It connects to no store.`,
 	return cmd
 }
 
-// quoted writes a word for a shell, in quotes where it needs them.
+// quoted returns a word as a shell reads it, in quotes if the word needs them.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@,=+%", r)
@@ -254,7 +244,7 @@ func quoted(word string) string {
 		return word
 	}
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		// As it stands, a terminal would obey it.
+		// A terminal would obey the raw word.
 		inner := strconv.Quote(word)
 		return "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
 	}

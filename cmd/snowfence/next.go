@@ -119,7 +119,7 @@ func (p program) mint(ctx context.Context, c config.Config, name string, n int, 
 	return texts, nil
 }
 
-// builtin is what generators get from the program.
+// builtin returns the configuration of generators in this process.
 func (p program) builtin(c config.Config) builtin.Config {
 	return builtin.Config{Settings: c, Clock: p.clock, Process: p.process(), Logger: p.logger(c.Log.Format, c.Log.Level)}
 }

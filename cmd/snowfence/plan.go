@@ -98,7 +98,8 @@ func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements
 	}{claimed, a}, assessmentText(l, a))
 	if err == nil && !a.Holds() {
 		wrong := a.False()
-		p.note("%s: %s", a.Widths, cmp.Or(a.Problem, fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))))
+		claims := fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
+		p.note("%s: %s", a.Widths, cmp.Or(a.Problem, claims))
 		return reported(exitFailure)
 	}
 	return err
@@ -113,7 +114,7 @@ func draft(s string) (snowfence.Layout, error) {
 	return l, err
 }
 
-// offerText says what fits, or what would have to give.
+// offerText lists the layouts that fit, or the requirements that could be lowered.
 func offerText(o plan.Offer) string {
 	var p page.Page
 	var rows [][]string
@@ -141,7 +142,7 @@ func offerText(o plan.Offer) string {
 	return p.String()
 }
 
-// assessmentText is the measure of a layout, the answers to the claims, and what fits instead.
+// assessmentText shows the measures of a layout, the answers to the claims, and the layouts that fit instead.
 func assessmentText(l snowfence.Layout, a plan.Assessment) string {
 	var p page.Page
 	p.Line("%s, epoch %s", a.Widths, l.Epoch.UTC().Format("2006-01-02T15:04:05.999Z07:00"))

@@ -80,7 +80,7 @@ missing.`,
   snowfence series reserve invoices --tenant acme --timeout 30s -o json`,
 		Args: exactly(1),
 	}
-	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
+	cmd.Flags().Var(durationFlag(&timeout, ""), "timeout", "how long the reservation lasts (default: as the generator is configured)")
 	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err

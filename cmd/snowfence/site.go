@@ -128,7 +128,8 @@ func (p program) layoutOf(cmd *cobra.Command, c config.Config, name string) (l s
 	case openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace):
 		return g.Layout, nil
 	}
-	return l, unavailable(fmt.Errorf("read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
+	return l, unavailable(fmt.Errorf(
+		"read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
 
 // open opens the site's store, unless it is open. If the store must exist and does not, open makes none and returns an
@@ -183,7 +184,9 @@ func (p program) onSite(cmd *cobra.Command, run func(out *report, s *settings, a
 }
 
 // onStore completes a verb that works on the content of a store, such as the counters of a namespace.
-func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error) *cobra.Command {
+func (p program) onStore(
+	cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error,
+) *cobra.Command {
 	return p.onSite(cmd, func(out *report, s *settings, args []string) error {
 		c, err := s.load(p)
 		if err != nil {
@@ -226,7 +229,9 @@ func (p program) onRoster(cmd *cobra.Command, run func(out *report, r *roster.Ro
 // onEverySite completes a verb that works on a namespace, or gets the error if there is none. Without a flag that names a
 // namespace, and without a flag that is for a single one, the verb works on the namespaces of all generators with worker ids,
 // one after the other. A failure in one of them wins over a finding in another.
-func (p program) onEverySite(cmd *cobra.Command, single []string, run func(out *report, at *site, r *roster.Roster, err error) error) *cobra.Command {
+func (p program) onEverySite(
+	cmd *cobra.Command, single []string, run func(out *report, at *site, r *roster.Roster, err error) error,
+) *cobra.Command {
 	return p.onSite(cmd, func(out *report, s *settings, _ []string) error {
 		c, err := s.load(p, "namespace")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what the binary says of itself.
+// build is the version and the origin of the binary.
 type build struct {
 	Version  string `json:"version"` // of the module, "devel" when built from a work tree
 	Revision string `json:"revision,omitempty"`
@@ -23,7 +23,7 @@ func thisBuild() build {
 	return buildOf(info)
 }
 
-// buildOf reads what the toolchain stored.
+// buildOf reads the facts that the toolchain stored; info may be nil.
 func buildOf(info *debug.BuildInfo) build {
 	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {
@@ -65,7 +65,7 @@ func (p program) version() *cobra.Command {
 	return cmd
 }
 
-// shells are those that completion writes a script for.
+// shells are the shells for which completion writes a script.
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 func (p program) completion() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,26 +16,34 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// slow is when a verb says what it waits for.
+// slow is how long a verb waits without a note.
 const slow = 2 * time.Second
 
-// awaiting says what a verb waits for, unless done is called soon.
-func (p program) awaiting(what string) (done func()) {
-	late, drop := p.clock.After(slow)
+// each calls show after each pause until stop is called.
+func (p program) each(pause time.Duration, show func()) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer drop()
-		select {
-		case <-late:
-			p.note("waiting for %s; Ctrl-C ends it", what)
-		case <-quit:
+		for {
+			late, drop := p.clock.After(pause)
+			select {
+			case <-late:
+				show()
+			case <-quit:
+				drop()
+				return
+			}
 		}
 	}()
 	return func() {
 		close(quit)
 		<-ended
 	}
+}
+
+// awaiting notes once what a verb waits for, unless done is called soon.
+func (p program) awaiting(what string) (done func()) {
+	return p.each(slow, sync.OnceFunc(func() { p.note("waiting for %s; Ctrl-C ends it", what) }))
 }
 
 // writing are the flags of a verb that writes to a store.
@@ -52,14 +61,14 @@ func (p program) writingFlags(cmd *cobra.Command, losable bool) *writing {
 		return w
 	}
 	w.patience.Waiting = func(until time.Time) {
-		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that nothing is lost", until.UTC().Add(time.Second-1).Format(time.RFC3339))
+		at := until.UTC().Add(time.Second - 1).Format(time.RFC3339)
+		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that nothing is lost", at)
 	}
 	cmd.Flags().BoolVar(&w.patience.NoWait, "no-wait", false, "do not wait until a lossy store can't lose the write: exit code 6")
 	return w
 }
 
-// confirm asks whether to go on, unless --yes says so. Without a terminal to ask
-// on, a missing --yes is a mistake in the command line.
+// confirm asks whether to go on, unless yes is set. Without a terminal, a missing --yes is an error of usage.
 func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 	if yes {
 		return nil
@@ -77,16 +86,16 @@ func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
 	return nil
 }
 
-// errNotConfirmed says that somebody was asked and did not agree.
+// errNotConfirmed is returned when the user does not agree.
 var errNotConfirmed = errors.New("not confirmed: nothing was written")
 
-// How often a line is drawn over the one before, or written where that can't be.
+// The pause between two lines of progress: drawn over each other on a terminal, or written.
 const (
 	drawnEvery   = 200 * time.Millisecond
 	writtenEvery = 10 * time.Second
 )
 
-// watch shows how far sorting ids is, on a terminal or if asked, until stop is called.
+// watch shows the progress of sorting ids, on a terminal or if asked, until stop is called.
 func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	if !p.draws && !asked {
 		return func() {}
@@ -100,23 +109,9 @@ func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	line := func() string {
 		return fmt.Sprintf("%s, %s", howFar(progress.Snapshot()), (p.clock.Monotonic() - began).Truncate(time.Second))
 	}
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			tick, drop := p.clock.After(every)
-			select {
-			case <-tick:
-				show(line())
-			case <-quit:
-				drop()
-				return
-			}
-		}
-	}()
+	quit := p.each(every, func() { show(line()) })
 	return func() {
-		close(quit)
-		<-done
+		quit()
 		if last == "" {
 			show(line())
 		}
@@ -124,7 +119,7 @@ func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
 	}
 }
 
-// howFar says how far sorting ids is, in less than 70 columns.
+// howFar is the progress of sorting ids in less than 70 columns.
 func howFar(s idsort.Snapshot) string {
 	if s.Phase == idsort.Merging {
 		return fmt.Sprintf("comparing: %s of %s", text.Grouped(s.Merged), text.Count(s.IDs, "id"))

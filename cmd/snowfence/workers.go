@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxRows is how many worker ids the text lists: the lowest ones. JSON lists all.
+// maxRows is how many worker ids the text lists: the lowest. JSON lists all.
 const maxRows = 10_000
 
 func (p program) workers() *cobra.Command {
@@ -34,7 +34,7 @@ two ids equal.`,
 	}, p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 }
 
-// workerArgument wants one worker number.
+// workerArgument refuses arguments that are not one worker number.
 func workerArgument(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usage(cmd, fmt.Errorf("needs one worker number, but got %d arguments", len(args)))
@@ -99,7 +99,8 @@ Text lists the lowest 10000. -o json streams: one object a line with
 		}
 		return states, nil
 	}
-	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}, "state", "list these only: "+strings.Join(words, ", "))
+	list := &parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}
+	cmd.Flags().Var(list, "state", "list these only: "+strings.Join(words, ", "))
 	completeFlag(cmd, "state", words...)
 	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
 		return out.list(cmd.Context(), r, states)
