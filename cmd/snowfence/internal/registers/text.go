@@ -125,7 +125,7 @@ func Rows(workers ...roster.Worker) [][]string {
 	return rows
 }
 
-// StateText is the state, with a remark if the holder is silent, never was, or goes on in quarantine.
+// StateText is the state, with a remark if the holder is silent, the worker id was never claimed, or it is held in quarantine.
 func StateText(w roster.Worker) string {
 	switch {
 	case w.Silent():
