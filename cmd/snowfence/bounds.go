@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -10,7 +10,9 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/cmd/snowfence/internal/sqlfunc"
 	"snowfence.example/snowfence/internal/decode"
+	"snowfence.example/snowfence/internal/text"
 )
 
 func (p program) bounds() *cobra.Command {
@@ -39,14 +41,14 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var span [2]time.Time
-		for i, text := range past.among(args) {
-			at, err := parseMoment(text, p.clock.Wall())
+		for i, arg := range past.among(args) {
+			at, err := text.ParseMoment(arg, p.clock.Wall())
 			if err != nil {
-				return usage(cmd, fmt.Errorf("%s is %q, must be a date, an RFC 3339 instant, Unix milliseconds, now, or relative to now such as -24h or -7d", []string{"FROM", "TO"}[i], text))
+				return usage(cmd, fmt.Errorf("%s is %q, %w", []string{"FROM", "TO"}[i], arg, err))
 			}
 			span[i] = at
 		}
-		l, err := layout.choose(cmd.Context(), p)
+		l, err := layout.choose(p)
 		if err != nil {
 			return err
 		}
@@ -55,7 +57,8 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 			return err
 		}
 		if span[0].Before(l.Epoch) || span[1].After(l.Horizon()) {
-			p.note("note: the span is cut to the layout's life, from %s to %s", decode.FormatTime(l.Epoch, l.Unit), decode.FormatTime(l.Horizon(), l.Unit))
+			at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) }
+			p.note("note: the span is cut to the layout's life, from %s to %s", at(l.Epoch), at(l.Horizon()))
 		}
 		_, bare, _ := strings.Cut(page.Table("bound, >id, time", rows), "\n")
 		return p.answer(*f, document, bare)
@@ -84,23 +87,46 @@ func boundsOf(l snowfence.Layout, from, to time.Time) (document map[string]strin
 	return document, rows, err
 }
 
-// parseMoment reads a time as people write it.
-func parseMoment(text string, now time.Time) (time.Time, error) {
-	if text == "now" {
-		return now, nil
+func (p program) sql() *cobra.Command {
+	var layout layoutFlag
+	var o sqlfunc.Options
+	cmd := &cobra.Command{
+		Use:   "sql postgres|mysql|sqlite",
+		Short: "Print SQL functions that read ids in a database",
+		Long: `Sql prints plain SQL that takes the ids of a layout apart in a database. It
+needs no extension and no special rights. Run it once, as a migration.
+
+PostgreSQL, MySQL and MariaDB get functions, here with the prefix orders:
+
+  orders_tick(id), orders_time(id)        the time, to the microsecond
+  orders_datacenter(id), orders_worker(id), orders_sequence(id)
+  orders_from(time), orders_until(time)   bounds for scans by key
+
+SQLite has no stored functions. It gets a view, orders_ids, of the ids in
+--table and --column: id, tick, datacenter, worker, sequence, time.`,
+		Example: `  snowfence sql postgres --layout twitter --prefix orders | psql shop
+  snowfence sql mysql --config snowfence.yaml -g orders --prefix orders
+  snowfence sql sqlite --prefix orders --column order_id | sqlite3 shop.db`,
+		Args:      exactly(1),
+		ValidArgs: text.Strings(sqlfunc.Databases()),
 	}
-	if text != "" && strings.Contains("-+", text[:1]) {
-		if days, err := strconv.Atoi(strings.TrimSuffix(text, "d")); err == nil && strings.HasSuffix(text, "d") {
-			return now.UTC().AddDate(0, 0, days), nil
+	layout.addChoice(cmd)
+	cmd.Flags().Var(textFlag(&o.Prefix, "NAME"), "prefix", "begins the name of each function (default snowfence)")
+	cmd.Flags().Var(textFlag(&o.Table, "NAME"), "table", "for sqlite: table of the ids (default: the prefix)")
+	cmd.Flags().Var(textFlag(&o.Column, "NAME"), "column", "for sqlite: column of the ids (default id)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		database := sqlfunc.Database(args[0])
+		if database != sqlfunc.SQLite && o.Table+o.Column != "" {
+			return usage(cmd, errors.New("--table and --column are for sqlite alone: functions take any column"))
 		}
-		ago, err := time.ParseDuration(text)
-		return now.Add(ago), err
+		if o.Layout, err = layout.choose(p); err != nil {
+			return err
+		}
+		sql, err := sqlfunc.Write(database, o)
+		if err != nil {
+			return usage(cmd, err)
+		}
+		return p.print(sql)
 	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
-	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
-	}
-	return time.Parse(time.RFC3339, text)
+	return cmd
 }

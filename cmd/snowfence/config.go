@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,24 +45,17 @@ prints {"valid":…,"generators":[…],"faults":[{"key","value","from","reason"}
 			p.warn(c.StoreWarnings()...)
 			p.warn(c.LayoutWarnings(p.clock.Wall())...)
 		}
-		if printErr := p.printCheck(*f, c, err); printErr != nil {
-			return printErr
+		faults, text := []page.Object{}, "" // as text the faults go to standard error
+		for _, e := range config.Faults(err) {
+			faults = append(faults, page.Object{"key?", e.Key, "value?", e.Value, "from", e.Origin.String(), "reason", e.Reason})
 		}
-		return err
+		if err == nil {
+			text = "valid; generators: " + strings.Join(c.Names(), ", ") + "\n"
+		}
+		document := page.Object{"valid", err == nil, "generators", append([]string{}, c.Names()...), "faults", faults}
+		return cmp.Or(p.answer(*f, document, text), err)
 	}
 	return cmd
-}
-
-// printCheck prints the verdict; the faults as text are left to standard error.
-func (p program) printCheck(f form, c config.Config, err error) error {
-	faults, text := []page.Object{}, ""
-	for _, e := range config.Faults(err) {
-		faults = append(faults, page.Object{"key?", e.Key, "value?", e.Value, "from", e.Origin.String(), "reason", e.Reason})
-	}
-	if err == nil {
-		text = "valid; generators: " + strings.Join(c.Names(), ", ") + "\n"
-	}
-	return p.answer(f, page.Object{"valid", err == nil, "generators", append([]string{}, c.Names()...), "faults", faults}, text)
 }
 
 func (p program) configPrint() *cobra.Command {

@@ -36,7 +36,6 @@ sequence, the next number of each date that the store holds. -o json prints one
 object a line.`,
 		Example: `  snowfence counters list
   snowfence counters list -g invoices -o json`,
-		Args: exactly(0),
 	}, func(ctx context.Context, out *report, s store.Store, namespace string, _ []string) error {
 		for info, err := range counter.List(ctx, s, namespace) {
 			if err != nil && info.Name == "" {
@@ -70,7 +69,7 @@ func (p program) countersShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return p.answer(out.form, registers.CounterOf(info), registers.CounterText(info))
+		return out.answer(registers.CounterOf(info), registers.CounterText(info))
 	})
 }
 
@@ -115,10 +114,12 @@ and set it again then.`,
 		}
 		for _, lane := range after.Lanes {
 			if lane.Name == date && lane.Next > after.Limit {
-				p.note("counter %s: next is %d then, above %d, the limit of its last writer: processes with that limit give no number", args[0], lane.Next, after.Limit)
+				p.note("counter %s: next is %d then, above %d, the limit of its last writer: processes with that limit give no number",
+					args[0], lane.Next, after.Limit)
 			}
 		}
-		plan := page.Table(", "+registers.CounterColumns, append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...))
+		rows := append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...)
+		plan := page.Table(", "+registers.CounterColumns, rows)
 		said := "dry run, nothing was written\n"
 		if !w.dry {
 			if !w.yes {
@@ -137,6 +138,6 @@ and set it again then.`,
 			}
 			said = "counter " + args[0] + " is set; processes that run go on with what they have reserved: restart them\n"
 		}
-		return p.answer(out.form, registers.CounterOf(after), said+plan)
+		return out.answer(registers.CounterOf(after), said+plan)
 	})
 }

@@ -2,38 +2,29 @@ package main
 
 import (
 	"bufio"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/idtext"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
 )
 
-// decodeVerb is one run of decode.
-type decodeVerb struct {
+// decoding is one run of decode.
+type decoding struct {
 	program
-	form     form
-	encoding decode.Encoding // empty: any
-	source   *decode.Source  // of the ids; nil: guess
-	preset   string          // the name that --layout gave, if it is a preset's
-	opaque   *builtin.Opaque // shows the ids, or nil
-	now      time.Time
-
-	printed int  // ids so far
-	failed  bool // some text is no id
+	form    form
+	ids     idtext.Reader
+	printed bool // an id was printed
+	failed  bool // a text is no id
 }
 
 func (p program) decode() *cobra.Command {
 	var layout layoutFlag
 	var encoding decode.Encoding
-	var generator string
 	cmd := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Show what ids say: bits, fields, time, encodings",
@@ -63,153 +54,95 @@ hex, input, generator.`,
   snowfence decode --layout uuid8 01a20566-d121-819a-b9e4-5b76510d2572
   snowfence decode --config snowfence.yaml -g public-order order_1ASD13XH1F800B
   snowfence next -n 3 | snowfence decode --layout default -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(cmd, fmt.Errorf("needs an id, or - to read ids from standard input"))
-			}
-			return nil
-		},
+		Args:              oneOrMore("an id, or - to read ids from standard input"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := outputFlag(cmd)
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s (default: any)")
-	generatorFlag(cmd, &generator, "generator of the configuration whose ids they are")
 	s := settingFlags(cmd, "data")
+	generatorFlag(cmd, &s.generator, "generator of the configuration whose ids they are")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v := decodeVerb{program: p, form: *f, encoding: encoding, now: p.clock.Wall()}
+		d := decoding{program: p, form: *f, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
 		if l, preset := layout.given(); l != nil {
-			v.source, v.preset = &decode.Source{Layout: *l}, preset
+			d.ids.Source, d.ids.Preset = &decode.Source{Layout: *l}, preset
 		}
-		if generator != "" {
-			if err := v.ofGenerator(cmd.Context(), s, generator); err != nil {
+		if s.generator != "" {
+			if err := d.ofGenerator(s); err != nil {
 				return err
 			}
 		}
-		return v.run(args)
+		return d.run(args)
 	}
 	return cmd
 }
 
-// ofGenerator has the verb decode the ids of a generator, or the texts of an opaque one.
-func (v *decodeVerb) ofGenerator(ctx context.Context, s *settings, name string) error {
-	c, err := s.load(v.program)
-	if err != nil {
-		return err
-	}
-	name, g, err := s.choose(c, name)
-	if err == nil && (v.source != nil || v.encoding != "") {
+// ofGenerator makes the run decode the ids of a generator, or the texts of an opaque one.
+func (d *decoding) ofGenerator(s *settings) error {
+	c, name, g, err := s.loadGenerator(d.program)
+	if err == nil && (d.ids.Source != nil || d.ids.Encoding != "") {
 		err = usage(s.cmd, errors.New("--generator says what the ids are: leave --layout and --encoding out"))
 	}
 	if err != nil {
 		return err
 	}
 	if g.Kind == builtin.KindOpaque {
-		if v.opaque, err = v.builtin(c).OpenOpaque(ctx, name); err != nil {
+		o, err := d.builtin(c).OpenOpaque(s.cmd.Context(), name)
+		if err != nil {
 			return err
 		}
-		name, v.encoding = v.opaque.Of(), decode.Decimal
+		d.ids.Open, name, d.ids.Encoding = o.Read, o.Of(), decode.Decimal
 		g = c.Generators[name]
 	}
-	layout, err := v.layoutOf(ctx, c, name)
+	layout, err := d.layoutOf(s.cmd, c, name)
 	if err != nil {
 		return err
 	}
-	v.source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: builtin.Formats()[g.Kind], Settings: g.Settings}
+	d.ids.Source = &decode.Source{Generator: name, Layout: layout, Kind: g.Kind, Format: builtin.Formats()[g.Kind], Settings: g.Settings}
 	return nil
 }
 
 // run decodes every argument; - stands for the ids of standard input.
-func (v *decodeVerb) run(args []string) error {
+func (d *decoding) run(args []string) error {
 	for _, arg := range args {
 		if arg != "-" {
-			if err := v.one(arg); err != nil {
+			if err := d.one(arg); err != nil {
 				return err
 			}
 			continue
 		}
-		words := bufio.NewScanner(v.stdin)
+		words, count := bufio.NewScanner(d.stdin), 0
 		words.Split(bufio.ScanWords)
-		count := 0
 		for ; words.Scan(); count++ {
-			if err := v.one(words.Text()); err != nil {
+			if err := d.one(words.Text()); err != nil {
 				return err
 			}
 		}
 		switch err := words.Err(); {
 		case errors.Is(err, bufio.ErrTooLong):
-			v.note("standard input: word %d: is longer than %d bytes: must be an id; words behind it were not read", count+1, bufio.MaxScanTokenSize)
-			v.failed = true
+			d.note("standard input: word %d: is longer than %d bytes: must be an id; words behind it were not read", count+1, bufio.MaxScanTokenSize)
+			d.failed = true
 		case err != nil:
 			return fmt.Errorf("read standard input: %w", err)
 		}
 	}
-	if v.failed {
+	if d.failed {
 		return reported(exitInvalidID)
 	}
 	return nil
 }
 
-// one decodes and prints one word. A word that is no id is reported at once, and the
-// run goes on; the error returned is one of printing.
-func (v *decodeVerb) one(word string) error {
-	document, shown, err := v.read(word)
+// one decodes and prints one word, or notes that the word is no id. An error is returned if printing fails.
+func (d *decoding) one(word string) error {
+	document, shown, err := d.ids.Read(word)
 	if err != nil {
-		v.say(text.Message(err))
-		v.failed = true
+		d.say(text.Message(err))
+		d.failed = true
 		return nil
 	}
-	if v.printed++; v.printed > 1 {
+	if d.printed {
 		shown = "\n" + shown
 	}
-	return v.answer(v.form, document, shown)
-}
-
-// read finds out what the likeliest reading of a word says, or returns a [snowfence.ErrInvalidID].
-func (v *decodeVerb) read(word string) (document any, shown string, err error) {
-	id, d := word, &decoded{Input: word}
-	if v.opaque != nil {
-		if id, err = v.opaque.Read(word); err != nil {
-			return nil, "", err
-		}
-	}
-	var f *decode.Foreign
-	switch {
-	case v.source != nil:
-		d.result, f, err = decode.Of(id, v.encoding, *v.source)
-	case v.encoding == "":
-		f, err = decode.ReadForeign(id)
-	}
-	if err == nil && f == nil && v.source == nil {
-		err = v.guess(id, d)
-	}
-	p := &idPage{decodeVerb: v}
-	switch {
-	case err != nil:
-		return nil, "", err
-	case f != nil:
-		d := foreign{f, word}
-		return d, p.foreign(d), nil
-	case v.source != nil:
-		d.result.Preset = cmp.Or(v.preset, d.result.Preset)
-		d.Document = d.result.Document()
-	}
-	readings := d.result.Readings
-	d.ReadAs, d.OtherReadings = readings[0].Encoding, readings[1:]
-	return d, p.number(d), nil
-}
-
-// guess decodes an id under the likeliest layout.
-func (v *decodeVerb) guess(id string, d *decoded) error {
-	readings, err := decode.Readings(id, v.encoding)
-	if err != nil {
-		return err
-	}
-	d.guesses = decode.Guess(readings[0].ID, v.now)
-	if len(d.guesses) == 0 {
-		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
-	}
-	d.Document, d.result = decode.GuessedDocument(d.guesses), d.guesses[0].Result
-	d.result.Readings = readings
-	return nil
+	d.printed = true
+	return d.answer(d.form, document, shown)
 }

@@ -2,23 +2,37 @@
 // reads ids back, and plans how to divide their bits. Run it without
 // arguments to see its verbs.
 //
-// A verb is flags, one call and printing. Each has a file of its name, and:
+// A verb is flags, one call and printing. The files of the verbs:
 //
-//	namespace verify    namespace.go, namespace_issued.go    registers, and ids that were given out
-//	workers             workers.go, workers_operate.go (release, quarantine), workers_import.go
-//	check, merge-check  also check_print.go, merge_check_print.go: their texts
-//	decode              decode.go, decode_print.go: its text
+//	serve                       serve.go
+//	ready, doctor, token        daemon.go
+//	next                        next.go
+//	exec                        exec.go
+//	series                      series.go
+//	decode                      decode.go
+//	plan                        plan.go
+//	bounds, sql                 bounds.go
+//	check                       check.go, check_print.go (its text)
+//	merge-check                 merge_check.go, merge_check_print.go (its text)
+//	workers list, show          workers.go
+//	workers release, quarantine workers_operate.go
+//	workers import              workers_import.go
+//	namespace                   namespace.go, namespace_issued.go (ids that were given out)
+//	counters                    counters.go
+//	config                      config.go
+//	version, completion         version.go
 //
-// Behind the verbs:
+// The files behind the verbs:
 //
-//	main.go, exit.go    the tree of verbs, interrupts, exit codes
-//	flags.go            kinds of flags, settings as flags, arguments
-//	id_flags.go         flags of ids: --layout, and sources of ids
-//	site.go             flags that name a namespace, and the store that is opened for it
-//	output.go           the report of a verb as text or JSON, notes, warnings, the audit
-//	waits.go            flags and questions of verbs that write, and words while waiting
-//	progress.go         how far sorting is
+//	main.go      the tree of verbs, interrupts, the terminal
+//	exit.go      exit codes
+//	flags.go     kinds of flags, settings as flags, arguments
+//	id_flags.go  flags of ids: --layout, and sources of ids
+//	site.go      flags that name a namespace, and its store
+//	output.go    the report of a verb as text or JSON, notes, warnings, the audit
+//	waits.go     notes while a verb waits, progress, questions before a write
 //
-// The packages below internal do not know the command line. internal/registers has the JSON and
-// the text of whatever a store keeps.
+// The packages below internal do not know the command line: idtext shows ids, registers shows
+// and changes the content of a store, page lays out text, doctor looks for troubles, manager
+// talks to systemd, wrap runs the program of exec, sqlfunc writes SQL.
 package main

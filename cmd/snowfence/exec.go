@@ -24,7 +24,7 @@ import (
 )
 
 func (p program) exec() *cobra.Command {
-	var generator, url, token string
+	var url, token string
 	window, ahead := 5*time.Minute, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "exec -- PROGRAM [ARGUMENT...]",
@@ -48,28 +48,25 @@ stopped. Linux only.`,
 		Example: `  snowfence exec -g orders -- java -jar app.jar
   snowfence exec --store etcd://db1:2379 -- ./server --machine-id={worker}
   snowfence exec --daemon http://ids:7600 --token-file token -- node app.js`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(cmd, errors.New("needs a program to run, after --"))
-			}
-			return nil
-		},
+		Args: oneOrMore("a program to run, after --"),
 	}
-	generatorFlag(cmd, &generator, "generator of the configuration, or of the daemon, whose ids the program makes (default: the one named default, or the only one)")
 	cmd.Flags().Var(textFlag(&url, "URL"), "daemon", "borrow the worker id of this daemon, such as http://127.0.0.1:7600; it knows the store and the window")
 	cmd.Flags().Var(textFlag(&token, "FILE"), "token-file", "file of the token that the daemon is shown")
-	windowFlag := durationFlag(&window)
-	windowFlag.text = "5m"
-	cmd.Flags().Var(windowFlag, "window", "how long the program goes on without the store, of which the last third is for its end")
-	cmd.Flags().Var(durationFlag(&ahead), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
+	cmd.Flags().Var(durationFlag(&window, "5m"), "window", "how long the program goes on without the store, of which the last third is for its end")
+	cmd.Flags().Var(durationFlag(&ahead, ""), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
+	generatorFlag(cmd, &s.generator,
+		"generator of the configuration, or of the daemon, whose ids the program makes (default: the one named default, or the only one)")
 	cmd.Flags().SetInterspersed(false)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := filepath.Base(args[0])
 		c := wrap.Config{
-			Borrower: kind.LeaseForm{Host: p.process().Host, PID: strconv.Itoa(os.Getpid()), Program: strings.ToValidUTF8(name[:min(len(name), 50)], "")},
-			Clock:    p.clock, Random: rand.Reader, Ahead: ahead, Arguments: args, Environ: p.environ, Terminal: p.asks, Own: p.unheard, Note: p.note,
+			Borrower: kind.LeaseForm{
+				Host: p.process().Host, PID: strconv.Itoa(os.Getpid()), Program: strings.ToValidUTF8(name[:min(len(name), 50)], ""),
+			},
+			Clock: p.clock, Random: rand.Reader, Ahead: ahead, Arguments: args, Environ: p.environ,
+			Terminal: p.asks, Own: p.release, Note: p.note,
 		}
 		run := func(l wrap.Lender) error {
 			c.Lender = l
@@ -80,13 +77,13 @@ stopped. Linux only.`,
 			return err
 		}
 		if url == "" {
-			return p.lending(s, generator, window, run)
+			return p.lending(s, window, run)
 		}
 		d, err := daemonOf(cmd, url, token)
 		if err != nil {
 			return err
 		}
-		d.Generator = cmp.Or(generator, config.DefaultGenerator)
+		d.Generator = cmp.Or(s.generator, config.DefaultGenerator)
 		return run(d)
 	}
 	return cmd
@@ -114,17 +111,13 @@ func daemonOf(cmd *cobra.Command, url, file string) (wrap.Daemon, error) {
 	return d, nil
 }
 
-// lending opens the store and the namespace of a generator, which must exist, and lends its worker ids for as long as run does.
-func (p program) lending(s *settings, generator string, window time.Duration, run func(wrap.Lender) error) error {
-	c, err := s.load(p)
+// lending opens the store and the namespace of a generator, which must exist, and lends its worker ids until run returns.
+func (p program) lending(s *settings, window time.Duration, run func(wrap.Lender) error) error {
+	c, name, g, err := s.loadGenerator(p)
 	if err != nil {
 		return err
 	}
-	name, g, err := s.choose(c, generator)
-	if err != nil {
-		return err
-	}
-	at := &site{program: p, settings: c, store: c.StoresOf(g)[0], roster: roster.Config{Namespace: g.Namespace, Clock: p.clock, Process: p.process()}}
+	at := p.siteAt(c, g.Namespace, c.StoresOf(g)[0])
 	switch {
 	case !g.Fenced():
 		return usage(s.cmd, fmt.Errorf("generator %s is of kind %s, without worker ids", name, g.Kind))
@@ -132,7 +125,8 @@ func (p program) lending(s *settings, generator string, window time.Duration, ru
 		return usage(s.cmd, fmt.Errorf("the store %s is of this process alone: its worker ids are not unique", at.store))
 	}
 	g.Window = window
-	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it", g.Namespace, c.ShowStore(at.store))
+	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it",
+		g.Namespace, c.ShowStore(at.store))
 	err = at.run(s.cmd, func(r *roster.Roster, err error) error {
 		if errors.Is(err, roster.ErrNoNamespace) {
 			return missing

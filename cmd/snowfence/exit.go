@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,12 @@ const (
 	exitFailure     = 1 // anything not below
 	exitUsage       = 2 // the command line or the configuration is wrong
 	exitUnavailable = 3 // the store, the address or a worker id; trying again may help
-	exitInvalidID   = 4 // a text is no id, or not one of the layout
-	exitUnsafe      = 5 // the clock or the lease: ids could not be vouched for
-	exitUncertain   = 6 // an operator's write that a lossy store may have lost, or may lose yet
+	exitInvalidID   = 4 // a text is no id, or no id of the layout
+	exitUnsafe      = 5 // the clock or the lease is unsafe, so ids could repeat
+	exitUncertain   = 6 // a lossy store may have lost an operator's write, or may lose it yet
 
-	// exitSignal and the signal's number is the code of a verb whose 1 is a
-	// finding, and of any that a second interrupt ends.
+	// exitSignal plus the signal's number is the code of an interrupted verb whose 1 is a
+	// finding, and of every verb that a second interrupt ends.
 	exitSignal = 128
 )
 
@@ -45,7 +46,7 @@ func usage(cmd *cobra.Command, err error) error {
 	return &classed{err, snowfence.ClassUsage, cmd.CommandPath()}
 }
 
-// unavailable marks an error as one that trying again may mend, such as an address in
+// unavailable marks an error as temporary, such as an address in
 // use, unless the error has a class already or comes from an interrupt.
 func unavailable(err error) error {
 	if err == nil || snowfence.ClassOf(err) != snowfence.ClassUnknown || errors.Is(err, context.Canceled) {
@@ -57,8 +58,8 @@ func unavailable(err error) error {
 	return &classed{err, snowfence.ClassUnavailable, ""}
 }
 
-// byClass has a mistake name the verb that explains it, and marks what says nothing of
-// itself as unavailable: where exit code 1 is a finding, no failure may end in it.
+// byClass adds the verb's help to errors of usage, and turns errors without a class into
+// unavailable, because exit code 1 of such a verb is a finding.
 func byClass(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, new(reported)):
@@ -69,7 +70,7 @@ func byClass(cmd *cobra.Command, err error) error {
 	return unavailable(err)
 }
 
-// reported is an error that the user has read: only its exit code is left.
+// reported is an exit code whose reason the verb has printed already.
 type reported int
 
 func (r reported) Error() string { return fmt.Sprintf("exit code %d", int(r)) }
@@ -89,8 +90,8 @@ func (e interruptError) code() int {
 	return exitSignal + int(s)
 }
 
-// interrupted says that a verb whose 1 is a finding was interrupted, and ends it
-// with the signal's code. What ended the context without a signal is taken for SIGINT.
+// interrupted notes that a verb whose exit code 1 is a finding was interrupted, and returns
+// the signal's code. A context that ended without a signal counts as SIGINT.
 func (p program) interrupted(ctx context.Context, format string, args ...any) error {
 	var by interruptError
 	errors.As(context.Cause(ctx), &by)
@@ -98,7 +99,7 @@ func (p program) interrupted(ctx context.Context, format string, args ...any) er
 	return reported(by.code())
 }
 
-// exitCode is the one place that says which error ends in which code.
+// exitCode returns the exit code of an error. No other place decides it.
 func exitCode(err error) int {
 	var code reported
 	switch {
@@ -109,21 +110,14 @@ func exitCode(err error) int {
 	case errors.As(err, new(*counter.UncertainError)):
 		return exitUncertain
 	}
-	switch snowfence.ClassOf(err) {
-	case snowfence.ClassUsage:
-		return exitUsage
-	case snowfence.ClassInvalidID:
-		return exitInvalidID
-	case snowfence.ClassClock, snowfence.ClassLease:
-		return exitUnsafe
-	case snowfence.ClassUnavailable:
-		return exitUnavailable
+	codes := map[snowfence.Class]int{
+		snowfence.ClassUsage: exitUsage, snowfence.ClassInvalidID: exitInvalidID, snowfence.ClassUnavailable: exitUnavailable,
+		snowfence.ClassClock: exitUnsafe, snowfence.ClassLease: exitUnsafe,
 	}
-	return exitFailure
+	return cmp.Or(codes[snowfence.ClassOf(err)], exitFailure)
 }
 
-// finish tells the user of an error and returns the exit code. A reader of the
-// output that went away and an interrupt need no words.
+// finish prints an error and returns the exit code. An error of a pipe whose reader has gone is not printed.
 func (p program) finish(err error) int {
 	code := exitCode(err)
 	switch {

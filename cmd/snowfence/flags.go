@@ -47,7 +47,7 @@ func generatorFlag(cmd *cobra.Command, value *string, help string) {
 type parsed[T any] struct {
 	value *T
 	text  string
-	word  string // what the help calls a value
+	word  string // the help's name for a value
 	parse func(string) (T, error)
 	times int // that it was given
 }
@@ -65,7 +65,7 @@ func (f *parsed[T]) Set(s string) error {
 	return nil
 }
 
-// textFlag is a flag whose value is taken as it is.
+// textFlag is a flag whose value is any text.
 func textFlag(value *string, word string) *parsed[string] {
 	return &parsed[string]{value: value, word: word, parse: func(s string) (string, error) { return s, nil }}
 }
@@ -82,8 +82,8 @@ func numberFlag(value *int, fallback string, least, most int) *parsed[int] {
 }
 
 // durationFlag is a flag with a duration above 0.
-func durationFlag(value *time.Duration) *parsed[time.Duration] {
-	return &parsed[time.Duration]{value: value, word: "DURATION", parse: func(s string) (time.Duration, error) {
+func durationFlag(value *time.Duration, fallback string) *parsed[time.Duration] {
+	return &parsed[time.Duration]{value: value, text: fallback, word: "DURATION", parse: func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
 			return 0, errors.New("must be a duration above 0 such as 30s or 10m")
@@ -92,7 +92,17 @@ func durationFlag(value *time.Duration) *parsed[time.Duration] {
 	}}
 }
 
-// exactly wants so many arguments, which the verb's usage names.
+// oneOrMore refuses a verb without arguments, and says what the verb needs.
+func oneOrMore(needs string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage(cmd, errors.New("needs "+needs))
+		}
+		return nil
+	}
+}
+
+// exactly refuses another number of arguments than the verb's usage names.
 func exactly(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -102,7 +112,7 @@ func exactly(n int) cobra.PositionalArgs {
 	}
 }
 
-// oneOf wants one word of a few.
+// oneOf refuses arguments that are not one word of a few.
 func oneOf(what string, words []string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		needs := fmt.Errorf("needs one %s of %s", what, strings.Join(words, ", "))
@@ -116,7 +126,7 @@ func oneOf(what string, words []string) cobra.PositionalArgs {
 	}
 }
 
-// group returns a verb that does nothing but to hold others.
+// group returns a verb that only holds others.
 func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	var names []string
 	for _, v := range verbs {
@@ -129,7 +139,7 @@ func group(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// strict has a verb, and those below it, refuse arguments unless it says what it takes.
+// strict makes a verb, and the verbs below it, refuse arguments unless the verb checks its own.
 func strict(cmd *cobra.Command) {
 	if cmd.Args == nil {
 		cmd.Args = noArguments
@@ -139,7 +149,7 @@ func strict(cmd *cobra.Command) {
 	}
 }
 
-// noArguments refuses arguments where a verb takes none.
+// noArguments refuses every argument.
 func noArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -156,20 +166,21 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 }
 
-// settings collects the flags that stand for keys of the configuration.
+// settings are the flags of keys of the configuration.
 type settings struct {
 	cmd  *cobra.Command
 	file string
 	keys map[string]string // key by flag
 
-	generator string // of verbs that look at its namespace and store, or at its layout; empty means none is named
+	generator string // that --generator names; empty for none
 }
 
-// settingFlags adds --config and the flags of the keys that are named, all
-// that have a flag when none is, with the texts of the configuration's table.
+// settingFlags adds --config and the flags of some keys, with the texts of the configuration's table. Without keys it adds
+// every flag that a key has.
 func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	s := &settings{cmd: cmd, keys: map[string]string{}}
-	cmd.Flags().Var(&parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
+	file := &parsed[string]{value: &s.file, word: "FILE", parse: config.NotEmpty}
+	cmd.Flags().Var(file, "config", "configuration file, YAML (default $SNOWFENCE_CONFIG)")
 	words := map[string]string{"store": "URL", "namespace": "NAME", "layout": "SPEC", "data": "DIR", "http": "ADDR"}
 	switches := []string{"insecure", config.KeyMustExist}
 	for _, key := range config.Keys() {
@@ -193,15 +204,15 @@ func settingFlags(cmd *cobra.Command, only ...string) *settings {
 	return s
 }
 
-// load reads the configuration, and passes its warnings on, even if the configuration has faults. It ignores
-// the omitted flags. The flags of spaces choose where ids are unique. Such a flag is refused if it is given
-// twice, because the two values would be two spaces.
+// load reads the configuration, and prints its warnings, even if the configuration has faults. It ignores the
+// omitted flags. It refuses a flag that is given twice if its two values would be two spaces of ids.
 func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	given := map[string]string{}
 	spaces, twice := []string{"config", "store", "namespace", "data"}, []error(nil)
 	s.cmd.Flags().Visit(func(f *pflag.Flag) {
 		if text, ok := f.Value.(*parsed[string]); ok && text.times > 1 && slices.Contains(spaces, f.Name) {
-			twice = append(twice, &config.Error{Origin: config.Origin{Source: config.FromFlag, Name: f.Name}, Key: s.keys[f.Name], Reason: "is given twice: give it once"})
+			from := config.Origin{Source: config.FromFlag, Name: f.Name}
+			twice = append(twice, &config.Error{Origin: from, Key: s.keys[f.Name], Reason: "is given twice: give it once"})
 		}
 		if path, ok := s.keys[f.Name]; ok && !slices.Contains(omitted, f.Name) {
 			given[path] = f.Value.String()
@@ -212,9 +223,17 @@ func (s *settings) load(p program, omitted ...string) (config.Config, error) {
 	return c, config.Join(append(twice, err)...)
 }
 
-// choose finds a generator by name; without a name, the default or the only one.
-func (s *settings) choose(c config.Config, name string) (string, config.Generator, error) {
-	names := c.Names()
+// loadGenerator reads the configuration and finds the generator of --generator in it.
+func (s *settings) loadGenerator(p program) (c config.Config, name string, g config.Generator, err error) {
+	if c, err = s.load(p); err == nil {
+		name, g, err = s.choose(c)
+	}
+	return c, name, g, err
+}
+
+// choose finds the generator of --generator; without the flag, the default one or the only one.
+func (s *settings) choose(c config.Config) (string, config.Generator, error) {
+	name, names := s.generator, c.Names()
 	if name == "" {
 		name = config.DefaultGenerator
 		if len(names) == 1 {

@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// idSourceHelp says in the help of verbs what their sources are.
+// idSourceHelp is the part of verbs' help about sources.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or a column of CSV with --column,
 or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
@@ -33,11 +33,11 @@ A text that is no id ends the verb, with its line (exit code 4), or is counted
 with --skip-invalid. --memory is all that is used; the rest goes to a file in
 --temp that is gone at the end.`
 
-// idFlags are the flags of the verbs that read ids and sort them, and what they say.
+// idFlags are the flags of the verbs that read ids and sort them.
 type idFlags struct {
 	form     *form
 	layout   layoutFlag
-	options  idsource.Options // of sources that don't say otherwise
+	options  idsource.Options // of sources without options of their own
 	streams  dashed
 	memory   int64
 	temp     string
@@ -45,7 +45,7 @@ type idFlags struct {
 	progress bool // shown even if standard error is no terminal
 }
 
-// reading says how sources are read: the world of the program, with the databases' clients.
+// reading returns the options of sources that the program gives: standard input, variables and databases' clients.
 func (p program) reading() idsource.Options {
 	return idsource.Options{
 		Stdin:  p.stdin,
@@ -60,7 +60,7 @@ func (p program) reading() idsource.Options {
 	}
 }
 
-// add adds the flags to a verb, which says what the layout, if it takes one, and the limit are of.
+// add adds the flags to a verb. Layout is the help of --layout, empty for a verb without it; of is the help of --limit.
 func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, of string) {
 	f.form = outputFlag(cmd)
 	if layout != "" {
@@ -86,14 +86,15 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	flags.BoolVar(&f.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
 }
 
-// input looks at a source, which is opened later. A wrong option is an error of usage.
+// input looks at a source, and opens it later. A wrong option is an error of usage.
 func (f *idFlags) input(place idsource.Place) (idsort.Input, error) {
 	options, err := place.Options(f.options)
 	if err != nil {
 		return idsort.Input{}, err
 	}
 	size, err := idsource.Look(place.Name, options)
-	return idsort.Input{Size: size, Open: func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }}, err
+	open := func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }
+	return idsort.Input{Size: size, Open: open}, err
 }
 
 // parseMemory reads an amount of memory.
@@ -148,7 +149,7 @@ func (f *layoutFlag) addChoice(cmd *cobra.Command) {
 }
 
 // choose returns the layout of --layout, or else that of a generator.
-func (f *layoutFlag) choose(ctx context.Context, p program) (none snowfence.Layout, err error) {
+func (f *layoutFlag) choose(p program) (none snowfence.Layout, err error) {
 	s := f.settings
 	switch {
 	case f.text != "" && s.generator != "":
@@ -156,30 +157,26 @@ func (f *layoutFlag) choose(ctx context.Context, p program) (none snowfence.Layo
 	case f.text != "":
 		return f.layout, nil
 	}
-	c, err := s.load(p)
-	if err != nil {
-		return none, err
-	}
-	name, g, err := s.choose(c, s.generator)
+	c, name, g, err := s.loadGenerator(p)
 	if err == nil && !g.Fenced() {
 		err = usage(s.cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s or %s", name, g.Kind, config.KindSnowflake, config.KindWide))
 	}
 	if err != nil {
 		return none, err
 	}
-	return p.layoutOf(ctx, c, name)
+	return p.layoutOf(s.cmd, c, name)
 }
 
 // dashed are arguments that begin with a dash: -#key=value, which is standard input with
-// options, and -24h. What begins so is taken for a flag, so each beginning is one, which notes
-// between which arguments it stood.
+// options, and -24h. The parser takes such an argument for a flag. So each beginning is a hidden
+// flag, which notes its place among the arguments.
 type dashed struct {
 	flags  *pflag.FlagSet
 	texts  []string
-	before []int // how many arguments
+	before []int // how many arguments stand before each text
 }
 
-// add adds the flag of a beginning, one character, to a verb.
+// add adds the hidden flag of a beginning, one character, to a verb.
 func (d *dashed) add(cmd *cobra.Command, beginning, name, help string) {
 	d.flags = cmd.Flags()
 	note := func(text string) (string, error) {
@@ -191,7 +188,7 @@ func (d *dashed) add(cmd *cobra.Command, beginning, name, help string) {
 	d.flags.Lookup(name).Hidden = true
 }
 
-// among returns the arguments with those where they stood.
+// among returns all arguments in their order.
 func (d *dashed) among(args []string) []string {
 	all := slices.Clone(args)
 	for i, text := range d.texts {

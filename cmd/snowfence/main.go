@@ -17,9 +17,8 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/clock"
 )
 
-// program is what the verbs get of the world. Nothing else in this package
-// reads the environment, the clock or the terminal, or ends the process. But the
-// variables of systemd are read by its library.
+// program holds the environment, the streams and the clock of the verbs. Nothing else in this package
+// reads the environment, the clock or the terminal, or ends the process.
 type program struct {
 	environ []string // as os.Environ
 	stdin   io.Reader
@@ -27,11 +26,11 @@ type program struct {
 	stderr  io.Writer
 	closed  bool // whether stdout was closed at the start
 	colour  bool // whether stdout shows colours
-	asks    bool // whether somebody sits at stdin who can be asked
-	draws   bool // whether stderr is a terminal on which lines can be drawn over
+	asks    bool // whether stdin is a terminal, so a user can be asked
+	draws   bool // whether stderr is a terminal, so a line can be drawn over the last one
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
-	unheard func()         // leaves interrupts to the verb; nil if nobody handles them
+	release func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
 }
 
 func main() {
@@ -57,11 +56,11 @@ func main() {
 // main runs one command line and returns its exit code.
 func (p program) main(args []string) int {
 	// A reader that goes away (| head) is an error of the write, not the end
-	// of the process: what was claimed is still to be released.
+	// of the process, which still has to release its worker id.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := p.interruptible()
 	defer stop()
-	p.unheard = stop
+	p.release = stop
 	root := p.commands()
 	root.SetArgs(args)
 	return p.finish(root.ExecuteContext(ctx))
@@ -76,17 +75,17 @@ func (p program) interruptible() (ctx context.Context, stop func()) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			cancel(interruptError{s})
-		case <-done:
-			return
-		}
-		select {
-		case s := <-signals:
-			p.note("a second signal: the program ends at once, without giving its worker ids back")
-			os.Exit(interruptError{s}.code())
-		case <-done:
+		for first := true; ; first = false {
+			select {
+			case s := <-signals:
+				if !first {
+					p.note("a second signal: the program ends at once, without giving its worker ids back")
+					os.Exit(interruptError{s}.code())
+				}
+				cancel(interruptError{s})
+			case <-done:
+				return
+			}
 		}
 	}()
 	return ctx, sync.OnceFunc(func() {
@@ -134,25 +133,12 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, err) })
 	root.AddCommand(
-		p.serve(),
-		p.ready(),
-		p.doctor(),
-		p.token(),
-		p.next(),
-		p.exec(),
-		p.decode(),
-		p.plan(),
-		p.bounds(),
-		p.sql(),
-		p.check(),
-		p.mergeCheck(),
-		p.workers(),
-		p.namespace(),
-		p.counters(),
-		p.series(),
-		p.config(),
-		p.version(),
-		p.completion(),
+		p.serve(), p.ready(), p.doctor(), p.token(),
+		p.next(), p.exec(), p.series(),
+		p.decode(), p.plan(), p.bounds(), p.sql(),
+		p.check(), p.mergeCheck(),
+		p.workers(), p.namespace(), p.counters(),
+		p.config(), p.version(), p.completion(),
 	)
 	addHelp(root)
 	strict(root)
@@ -174,7 +160,7 @@ func addHelp(root *cobra.Command) {
 		if err := noArguments(verb, rest); err != nil {
 			return err
 		}
-		verb.InitDefaultHelpFlag() // which cobra adds only to what it runs
+		verb.InitDefaultHelpFlag() // cobra adds the flag only to verbs that it runs
 		return verb.Help()
 	}
 }

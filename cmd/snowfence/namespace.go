@@ -43,7 +43,6 @@ worker ids it has, how many were ever claimed, and how many are held. It reads
 every register once. -o json prints one object a line.`,
 		Example: `  snowfence namespace list
   snowfence namespace list --store etcd://etcd1/ids -o json`,
-		Args: exactly(0),
 	}, func(ctx context.Context, out *report, s store.Store, _ string, _ []string) error {
 		all, err := roster.Namespaces(ctx, s, p.clock.Wall())
 		if err != nil {
@@ -57,7 +56,8 @@ every register once. -o json prints one object a line.`,
 				created, capacity = n.Record.Created.UTC().Format(time.RFC3339), n.Capacity()
 			}
 			err := out.object(page.Object{
-				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity, "registers", n.Workers, "held", n.Held, "error?", damage,
+				"namespace", n.Name, "layout?", n.Record.Layout, "created?", created, "capacity", capacity,
+				"registers", n.Workers, "held", n.Held, "error?", damage,
 			})
 			if err != nil {
 				return err
@@ -79,8 +79,8 @@ the same name; and what its store says of itself.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
-	return p.onRoster(cmd, func(_ *cobra.Command, f form, r *roster.Roster, _ []string) error {
-		return p.answer(f, registers.NamespaceOf(r), registers.NamespaceText(r))
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
+		return out.answer(registers.NamespaceOf(r), registers.NamespaceText(r))
 	})
 }
 
@@ -112,13 +112,13 @@ json streams objects of "type":"finding", and a last one of "type":"verdict".`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)
-	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(cmd *cobra.Command, f form, at *site, r *roster.Roster, err error) error {
-		return p.verify(cmd, f, at, r, err, known)
+	return p.onEverySite(cmd, []string{"last-id", "ids", "last-number"}, func(out *report, at *site, r *roster.Roster, err error) error {
+		return out.verify(cmd, at, r, err, known)
 	})
 }
 
-// verify verifies the namespace of one site, whose opening ended so, and prints what is wrong.
-func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, opened error, known *givenOut) error {
+// verify verifies the namespace of one site and prints the findings. Opened is the error of opening the namespace.
+func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened error, known *givenOut) error {
 	ctx := cmd.Context()
 	kept, err := pages(at.settings)
 	if err != nil {
@@ -129,17 +129,10 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 	show := func(found []roster.Finding, err error) error {
 		for _, x := range found {
 			document, line := registers.FindingOf(x)
-			if err := p.answer(f, document, line); err != nil {
+			if err := out.answer(document, line); err != nil {
 				return err
 			}
-			switch x.Severity {
-			case roster.Fault:
-				v.Errors++
-			case roster.Warning:
-				v.Warnings++
-			default:
-				v.Notes++
-			}
+			v.Add(x)
 		}
 		return err
 	}
@@ -152,12 +145,10 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 	case err == nil:
 		var read roster.Verdict
 		for x, wrong := range r.Verify(ctx, &read) {
-			if wrong == nil {
-				err = show([]roster.Finding{x}, nil)
-			} else {
-				err = unavailable(wrong)
+			if wrong != nil {
+				return unavailable(wrong)
 			}
-			if err != nil {
+			if err := show([]roster.Finding{x}, nil); err != nil {
 				return err
 			}
 		}
@@ -178,13 +169,13 @@ func (p program) verify(cmd *cobra.Command, f form, at *site, r *roster.Roster, 
 		return err
 	}
 	v.Valid, v.IDs, v.Clocks = v.Errors == 0, known.compared, registers.ClocksOf(r)
-	if err := p.answer(f, v, v.Text()); err != nil || v.Valid {
+	if err := out.answer(v, v.Text()); err != nil || v.Valid {
 		return err
 	}
 	return reported(exitFailure)
 }
 
-// flags returns flags for the command of a remedy: the command then means this namespace of this store. They hold no password.
+// flags returns the flags that choose this namespace and store, for the command of a remedy. They hold no password.
 func (at *site) flags(cmd *cobra.Command) string {
 	line := " --namespace " + quoted(at.roster.Namespace)
 	if file := cmd.Flags().Lookup("config"); file.Changed {
@@ -236,9 +227,7 @@ the program may need in this one. It connects to no store.`,
 				if engine.IsDatabase(x.URL) {
 					part += ";"
 				}
-				for line := range strings.SplitSeq(part, "\n") {
-					said.Line("%s", line)
-				}
+				said.WriteString(part + "\n")
 			}
 		}
 		return p.print(said.String())
@@ -246,7 +235,7 @@ the program may need in this one. It connects to no store.`,
 	return cmd
 }
 
-// quoted writes a word for a shell, in quotes where it needs them.
+// quoted returns a word as a shell reads it, in quotes if the word needs them.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@,=+%", r)
@@ -255,7 +244,7 @@ func quoted(word string) string {
 		return word
 	}
 	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		// As it stands, a terminal would obey it.
+		// A terminal would obey the raw word.
 		inner := strconv.Quote(word)
 		return "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
 	}

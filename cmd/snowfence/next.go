@@ -18,13 +18,13 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxNext is the most ids of one run: they are in memory before the first is printed.
+// maxNext is the most ids of one run: all are in memory before the first is printed.
 const maxNext = 10_000_000
 
 func (p program) next() *cobra.Command {
 	n := 1
 	encoding := decode.Decimal
-	var generator, show string
+	var show string
 	cmd := &cobra.Command{
 		Use:   "next",
 		Short: "Print new ids, no daemon needed",
@@ -45,15 +45,11 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	f := outputFlag(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
-	generatorFlag(cmd, &generator, "generator of the configuration (default: the one named default, or the only one)")
 	cmd.Flags().Var(textFlag(&show, "ID..."), "show", "ids that exist, in place of new ones, for kind opaque")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data", config.KeyMustExist)
+	generatorFlag(cmd, &s.generator, "generator of the configuration (default: the one named default, or the only one)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := s.load(p)
-		if err != nil {
-			return err
-		}
-		name, g, err := s.choose(c, generator)
+		c, name, g, err := s.loadGenerator(p)
 		if err != nil {
 			return err
 		}
@@ -87,7 +83,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 	return cmd
 }
 
-// mint returns the texts of n new ids. A holder of a worker id writes no log here. The verb prints its waits instead.
+// mint returns the texts of n new ids. For a holder of a worker id it prints the waits instead of the log.
 func (p program) mint(ctx context.Context, c config.Config, name string, n int, e decode.Encoding) ([]string, error) {
 	m, g := daemon.Minting{Config: p.builtin(c)}, c.Generators[name]
 	if g.Kind == builtin.KindOpaque {
@@ -123,12 +119,12 @@ func (p program) mint(ctx context.Context, c config.Config, name string, n int, 
 	return texts, nil
 }
 
-// builtin is what generators get from the program.
+// builtin returns the configuration of generators in this process.
 func (p program) builtin(c config.Config) builtin.Config {
 	return builtin.Config{Settings: c, Clock: p.clock, Process: p.process(), Logger: p.logger(c.Log.Format, c.Log.Level)}
 }
 
-// show writes ids that exist as an opaque generator shows them.
+// show replaces ids that exist by the texts that an opaque generator shows.
 func (p program) show(ctx context.Context, c config.Config, name string, ids []string) error {
 	o, err := p.builtin(c).OpenOpaque(ctx, name)
 	for i := 0; i < len(ids) && err == nil; i++ {

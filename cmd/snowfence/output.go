@@ -1,15 +1,15 @@
 package main
 
-// This file is how the program talks. The rules are:
+// This file has the output of all verbs. The rules are:
 //
-//   - What was asked for is data and goes to standard output, in the form that
-//     -o names: text for people, json for programs.
+//   - Data goes to standard output, in the form that -o names: text for people,
+//     json for programs.
 //   - Everything else goes to standard error, with "snowfence: " in front, no
 //     capital at its start and no full stop at its end. A hint follows on a
 //     line of its own.
-//   - A verb that fails prints no data, except that decode prints the ids that
-//     it could decode, plan its answer when the answer is no, and namespace
-//     verify what it found; and that what is streamed may break off.
+//   - A verb that fails prints no data, with these exceptions: decode prints the
+//     ids that it could decode, plan a negative answer, and namespace verify its
+//     findings. A stream may break off.
 //   - JSON is one value a line. Ids in it are strings. Its keys are stable.
 //   - Text fits 80 columns and may change; it has colour only on a terminal
 //     without NO_COLOR.
@@ -58,35 +58,42 @@ type report struct {
 }
 
 // object prints a value for programs.
-func (r *report) object(v any) error {
-	if r.form != jsonForm {
+func (out *report) object(v any) error {
+	if out.form != jsonForm {
 		return nil
 	}
-	encoder := json.NewEncoder(page.JSONWriter{Writer: r.stdout})
+	encoder := json.NewEncoder(page.JSONWriter{Writer: out.stdout})
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
 
 // row adds a row of the table that [report.end] prints.
-func (r *report) row(cells ...string) { r.rows = append(r.rows, cells) }
+func (out *report) row(cells ...string) { out.rows = append(out.rows, cells) }
 
-// end prints the page, and a table of the rows under it.
-func (r *report) end(columns string) error {
-	if r.form == jsonForm {
+// end prints the page, and a table of the rows under it, and empties both.
+func (out *report) end(columns string) error {
+	out.Table("", columns, out.rows)
+	said := out.String()
+	out.Reset()
+	out.rows = nil
+	if out.form == jsonForm {
 		return nil
 	}
-	r.Table("", columns, r.rows)
-	return r.print(r.String())
+	return out.print(said)
 }
 
-// answer prints a whole answer in the form that was asked for.
-func (p program) answer(f form, document any, text string) error {
-	r := report{program: p, form: f}
-	r.WriteString(text)
-	if err := r.object(document); err != nil {
+// answer prints a whole answer.
+func (out *report) answer(document any, text string) error {
+	out.WriteString(text)
+	if err := out.object(document); err != nil {
 		return err
 	}
-	return r.end("")
+	return out.end("")
+}
+
+// answer prints a whole answer in a form.
+func (p program) answer(f form, document any, text string) error {
+	return (&report{program: p, form: f}).answer(document, text)
 }
 
 // print writes text.
@@ -95,7 +102,7 @@ func (p program) print(text string) error {
 	return err
 }
 
-// needsOutput returns an error for a verb whose data is nowhere else, when it has no place to go.
+// needsOutput returns an error if standard output is closed, for a verb whose data would be lost.
 func (p program) needsOutput(what string) error {
 	if p.closed {
 		return errors.New("standard output is closed, so " + what + " would be lost: open it, or write > /dev/null to throw them away")
@@ -103,7 +110,7 @@ func (p program) needsOutput(what string) error {
 	return nil
 }
 
-// note tells people something that is not data.
+// note writes a message for people, which is no data, to standard error.
 func (p program) note(format string, args ...any) {
 	p.say(fmt.Sprintf(format, args...))
 }
@@ -115,28 +122,27 @@ func (p program) say(text string) {
 	}
 }
 
-// warn tells people what is odd, but keeps nothing from working.
+// warn writes warnings to standard error.
 func (p program) warn(warnings ...string) {
 	for _, w := range warnings {
 		p.note("warning: %s", w)
 	}
 }
 
-// closing closes something whose work is done, and only warns where that fails.
+// closing ends something that is no longer needed, and warns if that fails.
 func (p program) closing(what string, end func() error) {
 	if err := end(); err != nil {
 		p.warn(what + text.Message(err))
 	}
 }
 
-// audit writes a line about what an operator did to a store: who, what, and to what. It goes where
-// the logs go, and has their form.
+// audit writes a log line about an operator's change of a store: the user, the change and its object.
 func (p program) audit(act string, attributes ...any) {
 	by := []any{"user", p.user(), "host", p.process().Host}
 	p.logger("", slog.LevelInfo).Info("audit: "+act, append(by, attributes...)...)
 }
 
-// user is who runs the program: as the environment says, or else the operating system.
+// user is the name of the program's user by the environment, or else by the operating system.
 func (p program) user() string {
 	for _, name := range []string{"SUDO_USER=", "USER=", "LOGNAME="} {
 		for _, pair := range p.environ {

@@ -42,17 +42,16 @@ func (n number) document() page.Object {
 }
 
 // onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
-func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error) *cobra.Command {
+func (p program) onSeries(
+	cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error,
+) *cobra.Command {
 	f, tenant := outputFlag(cmd), ""
 	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
 	s := settingFlags(cmd, "store", "data")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		c, err := s.load(p)
-		if err != nil {
-			return err
-		}
-		name, g, err := s.choose(c, args[0])
+		s.generator = args[0]
+		c, name, g, err := s.loadGenerator(p)
 		if err == nil && g.Kind != builtin.KindSeries {
 			err = usage(cmd, fmt.Errorf("generator %s is of kind %s: must be of kind %s", name, g.Kind, builtin.KindSeries))
 		}
@@ -81,7 +80,7 @@ missing.`,
   snowfence series reserve invoices --tenant acme --timeout 30s -o json`,
 		Args: exactly(1),
 	}
-	cmd.Flags().Var(durationFlag(&timeout), "timeout", "how long the reservation lasts (default: as the generator is configured)")
+	cmd.Flags().Var(durationFlag(&timeout, ""), "timeout", "how long the reservation lasts (default: as the generator is configured)")
 	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err
@@ -95,7 +94,8 @@ missing.`,
 		}
 		d.number, d.id, d.state = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
 		d.token, d.until = r.Token, r.Until.Format(time.RFC3339)
-		return p.answer(out.form, d.document(), fmt.Sprintf("id      %s\nnumber  %s\ntoken   %s\nuntil   %s\n", d.id, d.number, d.token, d.until))
+		out.Line("id      %s\nnumber  %s\ntoken   %s\nuntil   %s", d.id, d.number, d.token, d.until)
+		return out.answer(d.document(), "")
 	})
 }
 
@@ -105,8 +105,8 @@ func (p program) seriesConfirm() *cobra.Command {
 		Short:   "Confirm a number: its document exists",
 		Long:    `Confirm ends a reservation. The number never changes after that.`,
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
-	}, "confirmed", new(string), func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
-		return s.Confirm(ctx, d.tenant, n, token)
+	}, "confirmed", new(string), func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error {
+		return s.Confirm(ctx, tenant, n, token)
 	})
 }
 
@@ -120,24 +120,27 @@ and the audit shows the reason.`,
 		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason spoilt`,
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error {
-		return s.Void(ctx, d.tenant, n, token, reason)
+	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error {
+		return s.Void(ctx, tenant, n, token, reason)
 	})
 }
 
-// endsNumber completes a verb that ends a reservation and says so.
-func (p program) endsNumber(cmd *cobra.Command, state string, reason *string, end func(ctx context.Context, s *builtin.Series, d number, n int64, token string) error) *cobra.Command {
+// endsNumber completes a verb that ends a reservation, and prints the number's new state.
+func (p program) endsNumber(
+	cmd *cobra.Command, state string, reason *string,
+	end func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error,
+) *cobra.Command {
 	cmd.Args = exactly(3)
 	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
 		n, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || n < 0 {
 			return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", args[0]))
 		}
-		if err := end(ctx, s, d, n, args[1]); err != nil {
+		if err := end(ctx, s, d.tenant, n, args[1]); err != nil {
 			return err
 		}
 		d.number, d.id, d.state, d.reason = args[0], s.Text(n), state, *reason
-		return p.answer(out.form, d.document(), d.id+" is "+d.state+"\n")
+		return out.answer(d.document(), d.id+" is "+d.state+"\n")
 	})
 }
 

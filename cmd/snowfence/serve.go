@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"snowfence.example/snowfence/cmd/snowfence/internal/manager"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
@@ -53,12 +54,12 @@ Every setting can also stand in a configuration file or in a variable:
 		served.Reload = reload
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
-		m, err := managed(cmd.Context(), &served, served.Settings.Limits)
+		m, err := manager.Follow(cmd.Context(), &served)
 		if err != nil {
 			return err
 		}
 		onHangup(ctx, func() {
-			done := m.reloads()
+			done := m.Reloads()
 			again, err := s.load(p)
 			if err != nil {
 				done()
@@ -72,12 +73,12 @@ Every setting can also stand in a configuration file or in a variable:
 			}
 			select {
 			case reload <- done:
-			default: // one is asked for already
+			default: // a reload is pending already
 				done()
 			}
 		})
 		if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }) {
-			// The collector works harder near it. The rest is for what it does not count.
+			// The collector works harder near this limit. The rest is for memory that the collector does not count.
 			debug.SetMemoryLimit(int64(served.Settings.Limits.Memory) / 4 * 3)
 		}
 		err = daemon.Run(cmd.Context(), served)
@@ -89,9 +90,9 @@ Every setting can also stand in a configuration file or in a variable:
 	return cmd
 }
 
-// heapReserve is what a daemon allocates and never touches, so it takes address space but no memory.
-// The garbage collector runs when the heap has doubled, and a daemon's has but some megabytes. With
-// the reserve it runs a fourth as often under load, and the heap grows by no more than twice the reserve.
+// heapReserve is how many bytes a daemon allocates and never touches. They take address space but no memory. The garbage
+// collector runs when the heap has doubled, and a daemon's heap has only some megabytes. With the reserve the collector
+// runs a fourth as often under load, and the heap grows by at most twice the reserve.
 const heapReserve = 8 << 20
 
 // daemon is the configuration of a daemon that says where it listens and when

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,25 +20,25 @@ import (
 )
 
 // site is a namespace of a store, as the configuration names them. The store is opened
-// later; verbs that only read make none, so that a mistyped one leaves nothing behind.
+// later. Verbs that only read make no store, so a mistyped URL leaves nothing behind.
 type site struct {
 	program
 	settings    config.Config
 	store       string        // the URL of the namespace's store
 	roster      roster.Config // without a store until it is opened
-	datacenters []int64       // that the configuration gives the namespace; none means all
+	datacenters []int64       // of the namespace by the configuration; empty means all
 }
 
-// siteFlags adds the flags that say which namespace of which store is meant.
+// siteFlags adds the flags that choose a namespace and its store.
 func siteFlags(cmd *cobra.Command) *settings {
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	generatorFlag(cmd, &s.generator, "generator of the configuration whose namespace and store are meant")
 	return s
 }
 
-// named returns the namespace and the store of the generator that --generator names. Another --store wins.
+// named returns the namespace and the store of the generator that --generator names. --store wins over the generator's.
 func (s *settings) named(c config.Config) (namespace, store string, err error) {
-	name, g, err := s.choose(c, s.generator)
+	name, g, err := s.choose(c)
 	switch {
 	case err != nil:
 	case s.cmd.Flags().Changed("namespace"):
@@ -56,6 +55,11 @@ func (s *settings) named(c config.Config) (namespace, store string, err error) {
 	return g.Namespace, c.StoresOf(g)[0], nil
 }
 
+// siteAt returns the site of a namespace in the store of a URL.
+func (p program) siteAt(c config.Config, namespace, store string) *site {
+	return &site{program: p, settings: c, store: store, roster: roster.Config{Namespace: namespace, Clock: p.clock, Process: p.process()}}
+}
+
 // siteOf is siteIn in the configuration that the flags name.
 func (p program) siteOf(s *settings) (*site, error) {
 	c, err := s.load(p, "namespace")
@@ -65,18 +69,17 @@ func (p program) siteOf(s *settings) (*site, error) {
 	return p.siteIn(c, s)
 }
 
-// siteIn finds the site that the configuration names. The namespace is that of --namespace, or else the one of the
-// generator that next would use. The flag does not move the generators there.
+// siteIn returns the site that the flags choose. Its namespace is that of --generator or --namespace, or else of the
+// generator that the verb next uses. --namespace chooses a site, and moves no generator.
 func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
-	namespace, rollback := s.cmd.Flags().Lookup("namespace").Value.String(), time.Duration(0)
-	store := c.Store
+	namespace, store := s.cmd.Flags().Lookup("namespace").Value.String(), c.Store
 	if s.generator != "" {
 		if namespace, store, err = s.named(c); err != nil {
 			return nil, err
 		}
 	}
 	if namespace == "" {
-		_, g, err := s.choose(c, "")
+		_, g, err := s.choose(c)
 		if err == nil && !g.Fenced() {
 			err = fmt.Errorf("the generator is of kind %s, without worker ids", g.Kind)
 		}
@@ -85,52 +88,52 @@ func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
 		}
 		namespace = g.Namespace
 	}
-	var datacenters []int64
+	at := p.siteAt(c, namespace, store)
 	for _, name := range c.Names() {
 		g := c.Generators[name]
 		if !g.Fenced() || g.Namespace != namespace {
 			continue
 		}
 		if s.generator == "" && !s.cmd.Flags().Changed("store") {
-			store = c.StoresOf(g)[0]
+			at.store = c.StoresOf(g)[0]
 		}
-		rollback = cmp.Or(rollback, g.Policy.MaxRollback)
-		if len(datacenters) == 0 {
-			datacenters = g.Datacenters // those who name none are fine with any
+		at.roster.MaxRollback = cmp.Or(at.roster.MaxRollback, g.Policy.MaxRollback)
+		if len(at.datacenters) == 0 {
+			at.datacenters = g.Datacenters // a generator that names none accepts any
 		}
 	}
-	if engine.Private(store) {
-		p.warn("the store " + store + " is of this process alone: it has nothing to show")
+	if engine.Private(at.store) {
+		p.warn("the store " + at.store + " is of this process alone: it has nothing to show")
 	}
-	at := roster.Config{Namespace: namespace, MaxRollback: rollback, Clock: p.clock, Process: p.process()}
-	return &site{program: p, settings: c, store: store, roster: at, datacenters: datacenters}, nil
+	return at, nil
 }
 
-// layoutOf returns the layout of a fenced generator's ids. One without a layout in the configuration has the
-// namespace's own, for which the store is asked; a namespace that does not exist will get the default.
-func (p program) layoutOf(ctx context.Context, c config.Config, name string) (snowfence.Layout, error) {
+// layoutOf returns the layout of a fenced generator's ids. If the configuration names none, the layout is the namespace's,
+// or the default for a namespace that does not exist yet.
+func (p program) layoutOf(cmd *cobra.Command, c config.Config, name string) (l snowfence.Layout, err error) {
 	g := c.Generators[name]
 	url := c.StoresOf(g)[0]
 	if !g.AnyLayout || engine.Private(url) {
 		return g.Layout, nil
 	}
-	at := site{program: p, settings: c, store: url, roster: roster.Config{Namespace: g.Namespace, Clock: p.clock}}
-	err := at.open(ctx, true)
-	if err == nil {
-		defer at.close()
-		var r *roster.Roster
-		if r, err = roster.Open(ctx, at.roster); err == nil {
-			return r.Layout(), nil
+	err = p.siteAt(c, g.Namespace, url).run(cmd, func(r *roster.Roster, err error) error {
+		if err == nil {
+			l = r.Layout()
 		}
-	}
-	if openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) {
+		return err
+	})
+	switch {
+	case err == nil:
+		return l, nil
+	case openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace):
 		return g.Layout, nil
 	}
-	return snowfence.Layout{}, unavailable(fmt.Errorf("read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
+	return l, unavailable(fmt.Errorf(
+		"read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
 
-// open opens the site's store, unless it is open. One that must exist is not made: then
-// an error that is [openstore.Missing] is returned.
+// open opens the site's store, unless it is open. If the store must exist and does not, open makes none and returns an
+// error that is [openstore.Missing].
 func (at *site) open(ctx context.Context, mustExist bool) error {
 	if at.roster.Store != nil {
 		return nil
@@ -155,36 +158,58 @@ func (at *site) close() {
 	}
 }
 
-// onStore completes a verb that works on the content of a store, such as the counters of a namespace.
-func (p program) onStore(cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error) *cobra.Command {
+// run opens the site's store and namespace, calls do and closes the store. Do gets an error if the namespace does not exist,
+// or if its layout is another one than --layout.
+func (at *site) run(cmd *cobra.Command, do func(*roster.Roster, error) error) error {
+	if err := at.open(cmd.Context(), true); err != nil {
+		return err
+	}
+	defer at.close()
+	r, err := roster.Open(cmd.Context(), at.roster)
+	if err != nil {
+		return do(nil, unavailable(err))
+	}
+	if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
+		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
+	}
+	return do(r, err)
+}
+
+// onSite completes a verb with the flags of a site and of the output.
+func (p program) onSite(cmd *cobra.Command, run func(out *report, s *settings, args []string) error) *cobra.Command {
 	f, s := outputFlag(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(&report{program: p, form: *f}, s, args) }
+	return cmd
+}
+
+// onStore completes a verb that works on the content of a store, such as the counters of a namespace.
+func (p program) onStore(
+	cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error,
+) *cobra.Command {
+	return p.onSite(cmd, func(out *report, s *settings, args []string) error {
 		c, err := s.load(p)
 		if err != nil {
 			return err
 		}
-		at := site{program: p, settings: c, store: c.Store, roster: roster.Config{Namespace: c.Namespace}}
+		namespace, store := c.Namespace, c.Store
 		if s.generator != "" {
-			if at.roster.Namespace, at.store, err = s.named(c); err != nil {
+			if namespace, store, err = s.named(c); err != nil {
 				return err
 			}
 		}
+		at := p.siteAt(c, namespace, store)
 		if err := at.open(cmd.Context(), true); err != nil {
 			return err
 		}
 		defer at.close()
-		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, at.roster.Store, at.roster.Namespace, args))
-	}
-	return cmd
+		return unavailable(run(cmd.Context(), out, at.roster.Store, namespace, args))
+	})
 }
 
-// onRoster completes a verb that works on a namespace, which must exist, and hold to
-// --layout if that is given. Each argument of such a verb is a worker number.
-func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error) *cobra.Command {
-	f, s := outputFlag(cmd), siteFlags(cmd)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+// onRoster completes a verb that works on a namespace, which must exist.
+func (p program) onRoster(cmd *cobra.Command, run func(out *report, r *roster.Roster, args []string) error) *cobra.Command {
+	return p.onSite(cmd, func(out *report, s *settings, args []string) error {
 		at, err := p.siteOf(s)
 		if err != nil {
 			return err
@@ -196,19 +221,18 @@ func (p program) onRoster(cmd *cobra.Command, run func(cmd *cobra.Command, f for
 			if err != nil {
 				return err
 			}
-			return run(cmd, *f, r, args)
+			return run(out, r, args)
 		})
-	}
-	return cmd
+	})
 }
 
-// onEverySite completes a verb that works on a namespace, or where there is none gets the error. Where no flag names one, and
-// none is given that is for one alone, it works on the namespaces of all generators with worker ids, one after the other. What
-// was reported of one of them is returned unless another could not be read.
-func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *cobra.Command, f form, at *site, r *roster.Roster, err error) error) *cobra.Command {
-	f, s := outputFlag(cmd), siteFlags(cmd)
-	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+// onEverySite completes a verb that works on a namespace, or gets the error if there is none. Without a flag that names a
+// namespace, and without a flag that is for a single one, the verb works on the namespaces of all generators with worker ids,
+// one after the other. A failure in one of them wins over a finding in another.
+func (p program) onEverySite(
+	cmd *cobra.Command, single []string, run func(out *report, at *site, r *roster.Roster, err error) error,
+) *cobra.Command {
+	return p.onSite(cmd, func(out *report, s *settings, _ []string) error {
 		c, err := s.load(p, "namespace")
 		if err != nil {
 			return err
@@ -222,7 +246,7 @@ func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *
 		for _, s.generator = range names {
 			at, err := p.siteIn(c, s)
 			if err == nil {
-				err = at.run(cmd, func(r *roster.Roster, err error) error { return run(cmd, *f, at, r, err) })
+				err = at.run(cmd, func(r *roster.Roster, err error) error { return run(out, at, r, err) })
 			}
 			switch {
 			case errors.As(err, new(reported)):
@@ -234,8 +258,7 @@ func (p program) onEverySite(cmd *cobra.Command, single []string, run func(cmd *
 			}
 		}
 		return cmp.Or(failed, found)
-	}
-	return cmd
+	})
 }
 
 // namespacesOf returns the first generator with worker ids of each namespace and store.
@@ -250,21 +273,4 @@ func namespacesOf(c config.Config) (names []string) {
 		}
 	}
 	return names
-}
-
-// run opens the site's store, which must exist, and its namespace, which must hold to --layout if that is given, for as long
-// as something is done with it.
-func (at *site) run(cmd *cobra.Command, do func(*roster.Roster, error) error) error {
-	if err := at.open(cmd.Context(), true); err != nil {
-		return err
-	}
-	defer at.close()
-	r, err := roster.Open(cmd.Context(), at.roster)
-	if err != nil {
-		return do(nil, unavailable(err))
-	}
-	if given := at.settings.Layout; cmd.Flags().Changed("layout") && !given.Equal(r.Layout()) {
-		err = &fence.LayoutMismatchError{Namespace: r.Name(), Stored: r.Record().Layout, Configured: given.String()}
-	}
-	return do(r, err)
 }

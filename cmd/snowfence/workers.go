@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// maxRows is how many worker ids the text lists: the lowest ones. JSON lists all.
+// maxRows is how many worker ids the text lists: the lowest. JSON lists all.
 const maxRows = 10_000
 
 func (p program) workers() *cobra.Command {
@@ -34,7 +34,7 @@ two ids equal.`,
 	}, p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 }
 
-// workerArgument wants one worker number.
+// workerArgument refuses arguments that are not one worker number.
 func workerArgument(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usage(cmd, fmt.Errorf("needs one worker number, but got %d arguments", len(args)))
@@ -99,17 +99,18 @@ Text lists the lowest 10000. -o json streams: one object a line with
 		}
 		return states, nil
 	}
-	cmd.Flags().Var(&parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}, "state", "list these only: "+strings.Join(words, ", "))
+	list := &parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}
+	cmd.Flags().Var(list, "state", "list these only: "+strings.Join(words, ", "))
 	completeFlag(cmd, "state", words...)
-	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, _ []string) error {
-		return p.list(cmd.Context(), f, r, states)
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
+		return out.list(cmd.Context(), r, states)
 	})
 }
 
-// list prints the worker ids of some states, all if none is named. JSON is
-// printed as it is read; a table needs to know its widths first, and shows a part.
-func (p program) list(ctx context.Context, f form, r *roster.Roster, states []roster.State) error {
-	out, census, listed := report{program: p, form: f}, r.Census(), 0
+// list prints the worker ids of some states, or all if states is empty. JSON is printed while the registers are
+// read. The table comes at the end, because it needs all widths first, and shows the lowest worker ids only.
+func (out *report) list(ctx context.Context, r *roster.Roster, states []roster.State) error {
+	census, listed := r.Census(), 0
 	var lowest []roster.Worker
 	cut := func() {
 		slices.SortFunc(lowest, func(a, b roster.Worker) int {
@@ -137,8 +138,8 @@ func (p program) list(ctx context.Context, f form, r *roster.Roster, states []ro
 		return err
 	}
 	cut()
-	if more := listed - len(lowest); more > 0 && f != jsonForm {
-		defer p.note("%d more are not shown: -o json lists all", more)
+	if more := listed - len(lowest); more > 0 && out.form != jsonForm {
+		defer out.note("%d more are not shown: -o json lists all", more)
 	}
 	out.WriteString(registers.PoolText(r, census))
 	if out.rows = registers.Rows(lowest...); len(lowest) > 0 {
@@ -160,7 +161,7 @@ times 2 to the number of worker bits, plus the worker id.
   snowfence workers show 7 --namespace orders -o json`,
 		Args: workerArgument,
 	}
-	return p.onRoster(cmd, func(cmd *cobra.Command, f form, r *roster.Roster, args []string) error {
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, args []string) error {
 		read, err := readWorkers(cmd, r, args[0])
 		if err != nil {
 			return err
@@ -170,6 +171,6 @@ times 2 to the number of worker bits, plus the worker id.
 			claimant = page.Object{"claimable", false, "message", text.Message(refusal)}
 		}
 		d := append(registers.WorkerOf(r, read[0]), "claimant", claimant)
-		return p.answer(f, d, registers.WorkerText(r, read[0]))
+		return out.answer(d, registers.WorkerText(r, read[0]))
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
@@ -35,7 +36,7 @@ const (
 	Seen  Severity = "seen"  // the figures of a check: they need no remedy
 )
 
-// Finding is one trouble, or what was seen.
+// Finding is one trouble, or the figures of a check.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Check    string   `json:"check"`
@@ -43,8 +44,45 @@ type Finding struct {
 	Remedy   string   `json:"remedy,omitempty"`
 }
 
-// Report is what an examination came to.
+// Report is the result of an examination.
 type Report struct{ Findings []Finding }
+
+// count returns how many findings have a severity.
+func (r *Report) count(s Severity) (n int) {
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Healthy reports whether nothing is wrong, and under strict whether there is nothing to watch either.
+func (r *Report) Healthy(strict bool) bool {
+	return r.count(Wrong) == 0 && !(strict && r.count(Watch) > 0)
+}
+
+// Text returns the figures, the troubles with their remedies, and the verdict.
+func (r *Report) Text(strict bool) string {
+	var seen, troubles page.Page
+	var rows [][]string
+	for _, x := range r.Findings {
+		if x.Severity == Seen {
+			rows = append(rows, []string{x.Check, x.Text})
+			continue
+		}
+		troubles.Line("")
+		troubles.Wrapped(fmt.Sprintf("%-7s", x.Severity+":"), x.Check+": "+x.Text)
+		troubles.Wrapped("       ", x.Remedy)
+	}
+	seen.Table("", "check,seen", rows)
+	verdict := "healthy"
+	if !r.Healthy(strict) {
+		verdict = "not healthy"
+	}
+	troubles.Line("\n%s: %d wrong, %d to watch", verdict, r.count(Wrong), r.count(Watch))
+	return seen.String() + troubles.String()
+}
 
 // when adds a finding under a condition, each once.
 func (r *Report) when(condition bool, severity Severity, check, remedy, format string, args ...any) {
@@ -62,7 +100,7 @@ func worse(enough bool) Severity {
 	return Watch
 }
 
-// settings are the settings, and what was seen of their files.
+// settings are the settings, and observations of their files.
 type settings struct {
 	config.Config
 	faults error
@@ -137,8 +175,8 @@ func (f folder) judge(r *Report) {
 	r.when(true, Seen, "disk", "", "%s: %s free; an fsync takes %v, at worst %v", f.path, text.Bytes(f.free), median, worst)
 }
 
-// judgeLimits judges what the process may use: so many connections have file descriptors, and a control group allows so
-// much memory, or 0 if that is not known.
+// judgeLimits judges the limits of the process: for how many connections there are file descriptors, and how much memory
+// the control group allows, 0 if that is unknown.
 func judgeLimits(r *Report, limits config.Limits, accepted int, contained int64) {
 	memory := text.Bytes(uint64(limits.Memory))
 	r.when(accepted < limits.Connections, Watch, "process", "raise nofile (ulimit -n, LimitNOFILE), or lower limits.connections", "there are file descriptors for %d connections, and limits.connections is %d", accepted, limits.Connections)
@@ -156,7 +194,7 @@ func judgeClock(r *Report, other string, ahead, most time.Duration) {
 	r.when(true, Seen, "clock", "", "%v ahead of %s", ahead, other)
 }
 
-// opened is a store, and what was seen of it.
+// opened is a store, and observations of it.
 type opened struct {
 	store     store.Store // nil if it can't be opened
 	name      string
@@ -169,7 +207,7 @@ type opened struct {
 	ahead     time.Duration // this host's clock, of the store's
 }
 
-// slowRead is above which time a read is slow for counters.
+// slowRead is the longest read that counters take as fast.
 const slowRead = 2 * time.Millisecond
 
 func (o *opened) judge(r *Report) {
@@ -200,7 +238,7 @@ func (o *opened) judgeFor(r *Report, g config.Generator) {
 	}
 }
 
-// pool is a generator's namespace, and what was seen of it. The layout is the namespace's if the settings name none.
+// pool is a generator's namespace, and observations of it. The layout is the namespace's if the settings name none.
 type pool struct {
 	config.Generator
 	mustExist, live, fresh bool // a daemon of the settings is live; there is no namespace yet

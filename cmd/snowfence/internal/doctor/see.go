@@ -1,6 +1,6 @@
-// Package doctor finds the troubles of a daemon before its first start. It observes and judges apart: what it saw of
-// a subject is a struct whose judge makes findings of it, so a test of a judgement needs no real trouble. It writes
-// to no store and makes none, and may look beside a daemon that serves.
+// Package doctor finds the troubles of a daemon before its first start. It observes first and judges then: the observations
+// of a subject are a struct, and the struct's judge makes findings. So a test of a judgement needs no real trouble. The
+// package writes to no store and makes none, and may look beside a daemon that serves.
 package doctor
 
 import (
@@ -84,7 +84,7 @@ func Examine(ctx context.Context, c Config) *Report {
 	return r
 }
 
-// generator looks at what a generator has in its store.
+// generator looks at a generator's namespace or counters in its store.
 func (c Config) generator(ctx context.Context, r *Report, o *opened, g config.Generator, live bool) {
 	o.judgeFor(r, g)
 	fresh := openstore.Missing(o.err)
@@ -152,7 +152,7 @@ func frontsOf(c config.Config) [][2]string {
 	return slices.DeleteFunc(all, func(f [2]string) bool { return f[1] == "" })
 }
 
-// foldersOf returns the folders that the daemon writes to, and whether it can't do without.
+// foldersOf returns the folders that the daemon writes to, and whether it needs them.
 func foldersOf(c config.Config) map[string]bool {
 	folders := map[string]bool{}
 	for _, g := range c.Generators {
@@ -174,7 +174,7 @@ const timed, syncsLimit = 20, 2 * time.Second
 // before, so nothing is left even if the process is killed. Windows can do so afterwards alone.
 func seeFolder(path string, must bool, clock snowfence.Clock) folder {
 	f := folder{path: path, must: must}
-	f.system, _ = disk.SystemAt(path) // nothing is said of one that can't be known
+	f.system, _ = disk.SystemAt(path) // an unknown file system makes no finding
 	for _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path); _, err = os.Stat(path) {
 		path = filepath.Dir(path)
 	}

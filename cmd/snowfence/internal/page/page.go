@@ -52,7 +52,7 @@ func (p *Page) Wrapped(beginning, text string) {
 }
 
 // Table lays out rows under a header: the names of the columns, with commas between
-// them, and > before one that is aligned at its right. No rows make no table.
+// them, and > before a column that is aligned at its right. Without rows the text is empty.
 func Table(columns string, rows [][]string) string {
 	if len(rows) == 0 {
 		return ""

@@ -12,54 +12,104 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// ChangesOf returns what was written, or would be: one change, or several in a list.
-func ChangesOf(r *roster.Roster, verb string, dry bool, before, after []roster.Worker) page.Object {
+// Operation is a verb that writes registers.
+type Operation struct {
+	Verb    string
+	Asks    func(w roster.Worker) bool // whether a change of the worker id needs a yes
+	Write   func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error)
+	Outcome func(after roster.Worker) string // words for the worker id after the change
+}
+
+// Change is an operation on some worker ids: each as it was read, and as it is after the operation.
+type Change struct {
+	Operation
+	Roster        *roster.Roster
+	Before, After []roster.Worker
+}
+
+// CarryOut writes the worker ids in their order, or pretends to if the roster is a dry one, and returns how many are done.
+func (c *Change) CarryOut(ctx context.Context, r *roster.Roster, patience roster.Patience) (done int, err error) {
+	c.After = make([]roster.Worker, len(c.Before))
+	err = r.Operate(ctx, patience, func(d *roster.Desk) (err error) {
+		for ; done < len(c.Before); done++ {
+			if c.After[done], err = c.Write(ctx, d, c.Before[done]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return done, err
+}
+
+// Asked returns the worker ids whose change needs a yes.
+func (c *Change) Asked() (asked []roster.Worker) {
+	for i, w := range c.Before {
+		if !unchanged(w, c.After[i]) && c.Asks(w) {
+			asked = append(asked, w)
+		}
+	}
+	return asked
+}
+
+// Document returns the change as JSON has it: one change, or several in a list.
+func (c *Change) Document(dry bool) page.Object {
 	var all []page.Object
-	for i := range before {
+	for i, before := range c.Before {
+		after := c.After[i]
 		all = append(all, page.Object{
-			"type", "change", "verb", verb, "worker", before[i].Number, "dry_run", dry, "written", !dry && !Unchanged(before[i], after[i]),
-			"before", WorkerOf(r, before[i]), "after", WorkerOf(r, after[i]),
+			"type", "change", "verb", c.Verb, "worker", before.Number, "dry_run", dry, "written", !dry && !unchanged(before, after),
+			"before", WorkerOf(c.Roster, before), "after", WorkerOf(c.Roster, after),
 		})
 	}
 	if len(all) == 1 {
 		return all[0]
 	}
-	return page.Object{"type", "changes", "verb", verb, "dry_run", dry, "changes", all}
+	return page.Object{"type", "changes", "verb", c.Verb, "dry_run", dry, "changes", all}
 }
 
-// Stretch is a run of worker ids that an operation changed alike, with the first one before and after.
+// Text returns the change in words.
+func (c *Change) Text(dry bool) string {
+	var p page.Page
+	for _, s := range c.Stretches(len(c.Before)) {
+		begin, end := "", ""
+		if dry {
+			begin = "dry run, nothing was written; without --dry-run: "
+		}
+		if s.Unchanged {
+			end = " already"
+		}
+		p.Line("%sworker %s %s%s\n  before: %s\n  after:  %s", begin, s.Workers, c.Outcome(s.last), end, s.Before, s.After)
+	}
+	return p.String()
+}
+
+// Stretch is a run of worker ids that an operation changed alike.
 type Stretch struct {
 	Workers       text.Range
-	Before, After roster.Worker
+	Before, After string // the worker id in full, or the state that several have in common
+	Unchanged     bool   // nothing was written
+	last          roster.Worker
 }
 
-// Stretches puts neighbours together.
-func Stretches(before, after []roster.Worker) []Stretch {
-	var all []Stretch
-	for i, w := range before {
-		if n := len(all); n > 0 {
-			last := &all[n-1]
-			if w.Number == last.Workers.Last+1 && StateText(w) == StateText(last.Before) &&
-				StateText(after[i]) == StateText(last.After) && Unchanged(w, after[i]) == Unchanged(last.Before, last.After) {
-				last.Workers.Last++
+// Stretches returns the first n worker ids, neighbours together.
+func (c *Change) Stretches(n int) (all []Stretch) {
+	for i, before := range c.Before[:n] {
+		after := c.After[i]
+		if len(all) > 0 {
+			s, last := &all[len(all)-1], c.Before[i-1]
+			if before.Number == s.Workers.Last+1 && StateText(before) == StateText(last) &&
+				StateText(after) == StateText(s.last) && unchanged(before, after) == s.Unchanged {
+				s.Workers.Last, s.Before, s.After, s.last = before.Number, StateText(before), StateText(after), after
 				continue
 			}
 		}
-		all = append(all, Stretch{text.Range{First: w.Number, Last: w.Number}, w, after[i]})
+		all = append(all, Stretch{text.Range{First: before.Number, Last: before.Number}, worded(before), worded(after), unchanged(before, after), after})
 	}
 	return all
 }
 
-// Words are a worker id in full, or what all of a stretch have in common.
-func (s Stretch) Words(w roster.Worker) string {
-	if s.Workers.First == s.Workers.Last {
-		return worded(w)
-	}
-	return StateText(w)
-}
-
-// Unchanged reports whether nothing was written: each write has a mark.
-func Unchanged(before, after roster.Worker) bool {
+// unchanged reports whether nothing was written: each write has a mark.
+func unchanged(before, after roster.Worker) bool {
 	return before.Exists == after.Exists && before.Register.Write == after.Register.Write
 }
 
@@ -71,9 +121,10 @@ func worded(w roster.Worker) string {
 	return fmt.Sprintf("%s; term %d, until tick %d", w, w.Register.Term, w.Register.Until)
 }
 
-// CostOf says what a release or a quarantine does to holders that live. Of a release it also says when the worker
-// id can be claimed.
-func CostOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster.Worker) (cost string, err error) {
+// Cost returns the effect on the holders of the worker ids that are stopped. For a release it adds when the first worker id
+// can be claimed.
+func (c *Change) Cost(ctx context.Context, stopped []roster.Worker) (cost string, err error) {
+	r := c.Roster
 	if r.Layout().Workers() == 1 {
 		return "ids stop until the window has passed, then the next process gives them", nil
 	}
@@ -94,7 +145,7 @@ func CostOf(ctx context.Context, r *roster.Roster, verb string, stopped []roster
 	default:
 		cost = fmt.Sprintf("no other worker id is free, so a holder that lives gives no ids until one is, and for %s after that, as this store can lose a claim for so long", loss)
 	}
-	if verb == "release" {
+	if c.Verb == "release" {
 		first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })
 		cost += fmt.Sprintf("; worker %d can be claimed from %s on, by its holder or by another process", first.Number, first.Until.Add(-snowfence.DefaultMaxRollback).UTC().Format(time.RFC3339))
 	}

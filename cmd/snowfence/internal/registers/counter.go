@@ -24,10 +24,10 @@ func CounterOf(i counter.Info) page.Object {
 	}
 }
 
-// CounterColumns are those of a table of counters.
+// CounterColumns are the columns of a table of counters.
 const CounterColumns = "counter,kind,date,next,limit,written,by"
 
-// CounterRows are the rows of a counter, one for each number that is next. Cells stand in front of each.
+// CounterRows returns a row of a table for each next number of a counter. Each row begins with the cells.
 func CounterRows(i counter.Info, cells ...string) [][]string {
 	var rows [][]string
 	for _, lane := range i.Lanes {

@@ -1,4 +1,4 @@
-// Package registers shows what a store has of a namespace and its worker ids: as
+// Package registers shows a namespace, its worker ids and its counters: as
 // JSON for programs, and as text for people.
 package registers
 
@@ -16,7 +16,7 @@ func Instant(l snowfence.Layout, tick snowfence.Tick) page.Object {
 	return page.Object{"tick", tick, "time", l.TimeOf(tick).Format(time.RFC3339Nano)}
 }
 
-// WorkerOf returns a worker id as JSON has it. What a register says is left out if there is none, or if it
+// WorkerOf returns a worker id as JSON has it. The fields of a register are left out if there is none, or if it
 // can't be decoded.
 func WorkerOf(r *roster.Roster, w roster.Worker) page.Object {
 	x, l := w.Register, r.Layout()
@@ -65,7 +65,7 @@ func PoolOf(r *roster.Roster, c roster.Census) page.Object {
 	}
 }
 
-// ClocksOf returns what the times of an answer were compared with: the store's clock, or this host's.
+// ClocksOf returns the clock by which the times of an answer are judged: the store's, or this host's.
 func ClocksOf(r *roster.Roster) page.Object {
 	if r != nil {
 		if byStore, ahead := r.Reference(); byStore {

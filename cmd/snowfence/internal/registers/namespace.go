@@ -69,10 +69,10 @@ func NamespaceText(r *roster.Roster) string {
 	return said.String()
 }
 
-// horizonText is a layout's horizon as far as its unit tells it.
+// horizonText is a layout's horizon to its unit.
 func horizonText(l snowfence.Layout) string { return decode.FormatTime(l.Horizon(), l.Unit) }
 
-// FindingOf returns a finding as JSON has it, and as a line of text. One without workers is of a key that is no worker id's.
+// FindingOf returns a finding as JSON has it, and as a line of text. A finding without workers is about another key.
 func FindingOf(x roster.Finding) (page.Object, string) {
 	workers := slices.DeleteFunc(append([]int64{}, x.Workers...), func(n int64) bool { return n == roster.Stray })
 	which := x.Key
@@ -83,7 +83,7 @@ func FindingOf(x roster.Finding) (page.Object, string) {
 		fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text)
 }
 
-// Verdict is what verify came to, in JSON.
+// Verdict is the result of verify, in JSON.
 type Verdict struct {
 	Type      string      `json:"type"` // "verdict"
 	Namespace string      `json:"namespace"`
@@ -92,9 +92,21 @@ type Verdict struct {
 	Errors    int64       `json:"errors"`
 	Warnings  int64       `json:"warnings"`
 	Notes     int64       `json:"notes"`
-	IDs       uint64      `json:"ids"`           // that were compared
-	Pages     int64       `json:"journal_pages"` // that were compared
+	IDs       uint64      `json:"ids"`           // compared
+	Pages     int64       `json:"journal_pages"` // compared
 	Clocks    page.Object `json:"clocks"`
+}
+
+// Add counts a finding.
+func (v *Verdict) Add(x roster.Finding) {
+	switch x.Severity {
+	case roster.Fault:
+		v.Errors++
+	case roster.Warning:
+		v.Warnings++
+	default:
+		v.Notes++
+	}
 }
 
 // Text is the verdict in a line.

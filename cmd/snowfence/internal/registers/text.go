@@ -63,7 +63,7 @@ func WorkerText(r *roster.Roster, w roster.Worker) string {
 		at := func(t time.Time) string {
 			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
 		}
-		// namespaced shows what the namespace has, too, where that differs.
+		// namespaced shows a value, and the namespace's if it differs.
 		namespaced := func(label, own, namespaces string) {
 			if own != namespaces {
 				own += " (the namespace's is " + namespaces + ")"
@@ -101,7 +101,7 @@ func WorkerText(r *roster.Roster, w roster.Worker) string {
 	return p.String()
 }
 
-// Columns are those of a table of worker ids.
+// Columns are the columns of a table of worker ids.
 const Columns = ">worker, state, until, , >term, written, holder"
 
 // Rows are the rows of a table of worker ids.
@@ -125,7 +125,7 @@ func Rows(workers ...roster.Worker) [][]string {
 	return rows
 }
 
-// StateText is the state with what is special about it.
+// StateText is the state, with a remark if the holder is silent, the worker id was never claimed, or it is held in quarantine.
 func StateText(w roster.Worker) string {
 	switch {
 	case w.Silent():
@@ -154,7 +154,7 @@ func holderText(w roster.Worker) string {
 	return holder
 }
 
-// ago says how long ago something was, by somebody else's clock.
+// ago is an age by another clock, which may be ahead.
 func ago(age time.Duration) string {
 	if age < 0 {
 		return short(-age) + " ahead"
@@ -162,7 +162,7 @@ func ago(age time.Duration) string {
 	return short(age) + " ago"
 }
 
-// apart says how far a clock is from another.
+// apart is the distance of a clock from another one.
 func apart(ahead time.Duration) string {
 	if ahead < 0 {
 		return short(-ahead) + " behind"
@@ -170,7 +170,7 @@ func apart(ahead time.Duration) string {
 	return short(ahead) + " ahead of it"
 }
 
-// short writes a duration to what matters of it.
+// short writes a duration with as many digits as matter.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Second:

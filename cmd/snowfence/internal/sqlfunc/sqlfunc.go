@@ -23,7 +23,7 @@ const (
 // Databases returns all databases.
 func Databases() []Database { return []Database{Postgres, MySQL, SQLite} }
 
-// Options say what is written.
+// Options are the layout and the names of the functions.
 type Options struct {
 	// Layout is the layout of the ids, at most 64 bits and not wide.
 	Layout snowfence.Layout
@@ -161,7 +161,7 @@ func (s *script) sqlite() {
 	s.line("FROM \"%s\";", s.Table)
 }
 
-// expression is a value as SQL, and what it is.
+// expression is a value as SQL, with a name and a comment.
 type expression struct{ name, about, sql string }
 
 // numbers returns the parts of an id that are numbers, the tick first.
@@ -195,7 +195,7 @@ func (s *script) bounds(tick, zone string) []expression {
 	}
 }
 
-// field takes a part out of the bits.
+// field is the expression of a field of the id.
 func (s *script) field(kind snowfence.FieldKind) string {
 	return s.cut(s.Layout.Shift(kind), s.Layout.Bits(kind))
 }

@@ -1,4 +1,4 @@
-package main
+package text
 
 import (
 	"testing"
@@ -16,12 +16,12 @@ func TestTimesAreReadAsPeopleWriteThem(t *testing.T) {
 		"2026-11-01T00:00:00.5+08:00": "2026-10-31T16:00:00.5Z",
 		"1767225600001":               "2026-01-01T00:00:00.001Z",
 	} {
-		if got, err := parseMoment(text, now); err != nil || got.UTC().Format(time.RFC3339Nano) != want {
+		if got, err := ParseMoment(text, now); err != nil || got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%s is %v, %v; want %s", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "-", "+", "-d", "7d", "24h", "-1.5d", "yesterday", "2026-11", "2026-11-01T00:00:00", "9223372036854775808", "-9223372036854775808h"} {
-		if got, err := parseMoment(text, now); err == nil {
+		if got, err := ParseMoment(text, now); err == nil {
 			t.Errorf("%q is %v", text, got)
 		}
 	}
@@ -34,11 +34,11 @@ func FuzzParseMoment(f *testing.F) {
 	}
 	now := time.Date(2026, time.March, 8, 12, 30, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		at, err := parseMoment(text, now)
+		at, err := ParseMoment(text, now)
 		if year := at.UTC().Year(); err != nil || year < 0 || year > 9999 {
 			return
 		}
-		back, err := parseMoment(at.UTC().Format(time.RFC3339Nano), now)
+		back, err := ParseMoment(at.UTC().Format(time.RFC3339Nano), now)
 		if err != nil || !back.Equal(at) {
 			t.Errorf("%q is %v, and that is %v, %v", text, at, back, err)
 		}

@@ -1,4 +1,6 @@
-package main
+// Package manager tells systemd how a daemon stands, by the protocol of sd_notify(3), and takes the sockets that systemd has
+// opened for the daemon. It does nothing where systemd has not started the program.
+package manager
 
 import (
 	"context"
@@ -13,23 +15,21 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
-	"snowfence.example/snowfence/daemon/config"
 )
 
-// manager tells systemd how the daemon stands, by the protocol of sd_notify(3). It does nothing where systemd has not
-// started the program.
-type manager struct {
+// Manager is the service manager that started the program.
+type Manager struct {
 	every  time.Duration // between two messages
 	ready  atomic.Bool   // READY=1 was sent
 	ending atomic.Bool
 }
 
-// storeTime is more than a daemon waits for its stores in the end.
+// storeTime is more than a daemon waits for its stores when it ends.
 const storeTime = 10 * time.Second
 
-// managed has the service manager that started the program follow the daemon, which is asked to end when ctx ends. The
-// daemon takes the manager's sockets.
-func managed(ctx context.Context, c *daemon.Config, limits config.Limits) (*manager, error) {
+// Follow makes a daemon, which ends when ctx ends, report to the manager and listen on the manager's sockets. An error is
+// returned for variables or sockets of the manager that are wrong.
+func Follow(ctx context.Context, c *daemon.Config) (*Manager, error) {
 	watchdog, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
 		return nil, fmt.Errorf("read the service manager's watchdog: %w", err)
@@ -37,7 +37,7 @@ func managed(ctx context.Context, c *daemon.Config, limits config.Limits) (*mana
 	if c.Listeners, err = sockets(); err != nil {
 		return nil, err
 	}
-	m := &manager{every: 10 * time.Second}
+	m, limits := &Manager{every: 10 * time.Second}, c.Settings.Limits
 	if watchdog > 0 {
 		m.every = min(m.every, watchdog/2)
 	}
@@ -66,10 +66,10 @@ func sockets() (map[string]net.Listener, error) {
 	return all, nil
 }
 
-// stands tells the manager how the daemon stands, and that it lives. The daemon's own loop calls it after it has looked at
-// every generator, by the locks that requests take. So no message comes of a process that is stopped or hangs. One whose
-// store is away goes on sending: a restart would mend nothing. Nor does a client matter, however many connections it has.
-func (m *manager) stands(s daemon.Stand) {
+// stands tells the manager how the daemon stands, and that it lives. The daemon's own loop calls it after a look at every
+// generator, by the locks that requests take. So a process that is stopped or hangs sends no message. A daemon whose store
+// is away goes on sending, because a restart would mend nothing. The number of connections does not matter.
+func (m *Manager) stands(s daemon.Stand) {
 	text := systemd.SdNotifyWatchdog
 	if !m.ending.Load() {
 		text += "\nSTATUS=" + page.Visible(s.Text, "")
@@ -79,14 +79,14 @@ func (m *manager) stands(s daemon.Stand) {
 	case s.Ready:
 		m.ready.Store(true)
 		text += "\n" + systemd.SdNotifyReady
-	default: // it waits for a store, and may for long
+	default: // it waits for a store, perhaps for long
 		text += "\n" + longer(3*m.every)
 	}
 	m.tell("%s", text)
 }
 
-// reloads tells the manager that files are read again, and returns what tells it the end of that.
-func (m *manager) reloads() (done func()) {
+// Reloads tells the manager that files are read again. The caller calls done when they are read.
+func (m *Manager) Reloads() (done func()) {
 	if !m.ready.Load() {
 		return func() {} // READY=1 would say too much
 	}
@@ -94,10 +94,10 @@ func (m *manager) reloads() (done func()) {
 	return func() { m.tell(systemd.SdNotifyReady) }
 }
 
-// longer asks the manager to wait for so long from now on, where it waits for a start or an end.
+// longer asks a manager that waits for a start or an end to wait for so long from now on.
 func longer(d time.Duration) string { return fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()) }
 
-// tell sends a message, and does not wait. A manager that is gone misses it.
-func (*manager) tell(format string, arguments ...any) {
+// tell sends a message, and does not wait. A manager that is gone misses the message.
+func (*Manager) tell(format string, arguments ...any) {
 	_, _ = systemd.SdNotify(false, fmt.Sprintf(format, arguments...))
 }

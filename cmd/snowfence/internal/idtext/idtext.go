@@ -1,0 +1,215 @@
+// Package idtext shows an id: as JSON for programs, and as text for people.
+package idtext
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// Reader reads ids.
+type Reader struct {
+	Encoding decode.Encoding // of the ids; empty: any
+	Source   *decode.Source  // of the ids; nil: guess among the presets
+	Preset   string          // the name by which the user gave the layout, if it is a preset's
+	// Open opens the texts of an opaque generator first; nil for none.
+	Open func(text string) (id string, err error)
+
+	Now    time.Time
+	Zone   *time.Location // of local times
+	Colour bool
+}
+
+// idPage is the text of an id.
+type idPage struct {
+	page.Page
+	*Reader
+}
+
+// decoded is an id of at most 64 bits, as the JSON form has it.
+type decoded struct {
+	decode.Document
+	Input  string          `json:"input"`   // as given
+	ReadAs decode.Encoding `json:"read_as"` // the encoding that was taken
+	// OtherReadings are the numbers that the text is in other encodings.
+	OtherReadings []decode.Reading `json:"other_readings,omitempty"`
+
+	result  decode.Result      // of the likeliest reading
+	guesses []decode.Candidate // the candidates of a guess, the likeliest first
+}
+
+// foreign is a UUID, a ULID or an ObjectID, or an id of a wide layout, as the JSON form has it.
+type foreign struct {
+	*decode.Foreign
+	Input string `json:"input"` // as given
+}
+
+// Read returns the likeliest reading of a word, as JSON and as text. A [snowfence.ErrInvalidID] is returned for a word that is
+// no id.
+func (r *Reader) Read(word string) (document any, text string, err error) {
+	p, id, n, other := idPage{Reader: r}, word, &decoded{Input: word}, (*decode.Foreign)(nil)
+	if r.Open != nil {
+		if id, err = r.Open(word); err != nil {
+			return nil, "", err
+		}
+	}
+	switch {
+	case r.Source != nil:
+		n.result, other, err = decode.Of(id, r.Encoding, *r.Source)
+		n.result.Preset = cmp.Or(r.Preset, n.result.Preset)
+	case r.Encoding == "":
+		other, err = decode.ReadForeign(id)
+	}
+	switch {
+	case err != nil:
+		return nil, "", err
+	case other != nil:
+		f := &foreign{other, word}
+		p.foreignText(f)
+		return f, p.String(), nil
+	case r.Source != nil:
+		n.Document = n.result.Document()
+	default:
+		if err = r.guess(id, n); err != nil {
+			return nil, "", err
+		}
+	}
+	readings := n.result.Readings
+	n.ReadAs, n.OtherReadings = readings[0].Encoding, readings[1:]
+	p.numberText(n)
+	return n, p.String(), nil
+}
+
+// guess decodes an id under the likeliest layout.
+func (r *Reader) guess(id string, n *decoded) error {
+	readings, err := decode.Readings(id, r.Encoding)
+	if err != nil {
+		return err
+	}
+	n.guesses = decode.Guess(readings[0].ID, r.Now)
+	if len(n.guesses) == 0 {
+		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
+	}
+	n.Document, n.result = decode.GuessedDocument(n.guesses), n.guesses[0].Result
+	n.result.Readings = readings
+	return nil
+}
+
+// label adds a label in the colour of a kind of field, and a value, unless the value is empty.
+func (p *idPage) label(kind, label, value string) {
+	if value != "" {
+		p.WriteString(p.paint(kind, fmt.Sprintf("%-14s", label)))
+		p.Line("%s", value)
+	}
+}
+
+func (p *idPage) paint(kind, text string) string {
+	if p.Colour {
+		return page.Paint(kind, text)
+	}
+	return text
+}
+
+// instant adds a time.
+func (p *idPage) instant(at time.Time, unit time.Duration) {
+	p.label("time", "time", decode.FormatTime(at, unit))
+	p.label("time", "  local", decode.FormatTime(at.In(p.Zone), unit))
+	p.label("time", "  relative", decode.Relative(at, p.Now))
+}
+
+// foreignText adds an id that is no number, with the version of a UUID.
+func (p *idPage) foreignText(f *foreign) {
+	p.Line("%s\n%s  %s\n", f.Input, strings.TrimSuffix(fmt.Sprintf("%s %d", f.Format, f.Version), " 0"), f.About)
+	if f.Time != "" {
+		p.instant(f.At, f.Unit)
+	}
+	for _, field := range f.Fields {
+		p.label("", field.Name, field.Value)
+	}
+	p.Line("")
+	for _, row := range [][2]string{{f.Format, f.ID}, {"hex", f.Hex}, {"generator", f.Generator}} {
+		p.label("", row[0], row[1])
+	}
+}
+
+// numberText adds the picture of a number, its fields and its encodings.
+func (p *idPage) numberText(n *decoded) {
+	p.heading(n)
+	for _, line := range n.result.Picture(func(field int, text string) string { return p.paint(n.Fields[field].Kind, text) }) {
+		p.WriteString(line + "\n")
+	}
+	p.Line("")
+	for _, f := range n.Fields {
+		switch f.Kind {
+		case "unused":
+		case "time":
+			p.instant(n.result.Time, n.result.Layout.Unit)
+			p.label(f.Kind, "  tick", strconv.FormatInt(n.Tick, 10))
+		default:
+			p.label(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))
+		}
+	}
+	p.Line("")
+	e := n.Encodings
+	fixed := e.FixedDecimal
+	if fixed == e.Decimal {
+		fixed = ""
+	}
+	for _, row := range [][2]string{
+		{"decimal", e.Decimal}, {"  19 digits", fixed}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}, {"generator", n.Generator},
+	} {
+		p.label("", row[0], row[1])
+	}
+	if n.Guessed {
+		p.others(n)
+	}
+}
+
+// heading adds the encoding and the layout by which the id was read, and whether the layout is a guess.
+func (p *idPage) heading(n *decoded) {
+	as := ""
+	if n.ReadAs != decode.Decimal || len(n.OtherReadings) > 0 {
+		as = ", read as " + string(n.ReadAs)
+	}
+	p.Line("%s%s", n.Input, as)
+	for _, other := range n.OtherReadings {
+		p.Line("  as %s it would be %s", other.Encoding, other.Text)
+	}
+	name := cmp.Or(p.Preset, strings.Join(decode.PresetsOf(n.result.Layout), " or "), "layout")
+	if n.Guessed {
+		name += " (guessed)"
+	}
+	p.Line("%s  %s", name, n.Layout)
+	if n.Guessed && !n.guesses[0].Plausible {
+		p.Line("  no preset gives a plausible time; this one comes nearest")
+	}
+	p.Line("")
+}
+
+// others lists the first plausible candidates that were not taken.
+func (p *idPage) others(n *decoded) {
+	const most = 6
+	var rows [][]string
+	for _, c := range n.guesses[1:] {
+		if c.Plausible && len(rows) < most {
+			presets := strings.Join(decode.PresetsOf(c.Layout), " or ")
+			rows = append(rows, []string{presets, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, p.Now)})
+		}
+	}
+	switch {
+	case len(rows) > 0:
+		p.Line("\nguessed; other presets give plausible times too (--layout NAME settles it):")
+	case n.guesses[0].Plausible: // else the heading has it
+		p.Line("\nguessed: no other preset gives a plausible time")
+	}
+	p.Table("  ", "preset, time, ", rows)
+	if more := len(n.Candidates) - len(rows); more > 0 && len(rows) > 0 {
+		p.Line("  and %d more (-o json lists them all)", more)
+	}
+}
