@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/manager"
+	"snowfence.example/snowfence/cmd/snowfence/internal/systemd"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
@@ -54,7 +54,7 @@ Every setting can also stand in a configuration file or in a variable:
 		served.Reload = reload
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
-		m, err := manager.Follow(cmd.Context(), &served)
+		m, err := systemd.Follow(cmd.Context(), &served)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
-// Package manager tells systemd how a daemon stands, by the protocol of sd_notify(3), and takes the sockets that systemd has
+// Package systemd tells systemd how a daemon stands, by the protocol of sd_notify(3), and takes the sockets that systemd has
 // opened for the daemon. It does nothing where systemd has not started the program.
-package manager
+package systemd
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package manager
+package systemd
 
 import (
 	"time"
