@@ -38,7 +38,7 @@ func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 		}
 		defaults[path] = "\x00" + derived
 	}
-	const head = "\n| key | default | flag and variable | meaning |\n|---|---|---|---|\n"
+	const head = "\n| key, flag | default | meaning |\n|---|---|---|\n"
 	var rows [2]strings.Builder // of the daemon, and of each generator
 	for _, key := range config.Keys() {
 		path, generators := strings.CutPrefix(key.Path, "generators.NAME.")
@@ -54,11 +54,11 @@ func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 		default:
 			value = "`" + value + "`"
 		}
-		from := "`" + key.Environment() + "`"
+		names := "`" + path + "`"
 		if key.Flag != "" {
-			from = "`--" + key.Flag + "`, " + from
+			names += ", `--" + key.Flag + "`"
 		}
-		fmt.Fprintf(table, "| `%s` | %s | %s | %s |\n", path, value, from, strings.ReplaceAll(key.About, "|", "\\|"))
+		fmt.Fprintf(table, "| %s | %s | %s |\n", names, value, strings.ReplaceAll(key.About, "|", "\\|"))
 	}
 	testkit.Page(t, "../../docs/configuration.md", withTables(t, "configuration.md", head, rows[0].String(), rows[1].String()), *writePage)
 }
