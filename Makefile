@@ -343,7 +343,7 @@ api: ## list everything that the public packages export, in docs/api.txt
 	@cd tools && GOWORK=off $(GO) run ./api >../.bin/api.txt && mv ../.bin/api.txt ../docs/api.txt
 
 .PHONY: pages
-pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, llms.txt, the page's runbook, the SQL that a test compares, and the table of docs/clients.md; some minutes
+pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, llms.txt, the page's runbook, the SQL that a test compares, and the list of docs/clients.md; some minutes
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestPageOfTheConfiguration' -count=1 . -configuration.write
 	@$(GO) test -run '^TestPageOfTheMetrics' -count=1 ./daemon/internal/metrics -metrics.write
 	@$(GO) test -run '^TestRunbookOfThePage' -count=1 ./daemon/internal/page -runbook.write

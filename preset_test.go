@@ -162,7 +162,7 @@ func TestEveryPresetHasItsRowInTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range append(Presets(), WidePresets()...) {
-		if row := "| `" + p.Name + "` | `" + p.Layout.String() + "` |"; !strings.Contains(string(page), row) {
+		if row := "\n- `" + p.Name + "`: `" + p.Layout.String() + "`\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/kinds.md lacks %s", row)
 		}
 	}

@@ -115,5 +115,5 @@
 // stores are two spaces, also two folders of the file store.
 //
 // docs/guarantees.md has each promise with its limits and tests. docs/proof.md says why no
-// two ids are equal, and has every failure in full. ARCHITECTURE.md shows the code.
+// two ids are equal. ARCHITECTURE.md shows the code.
 package fence

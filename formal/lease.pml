@@ -1,9 +1,9 @@
 /*
  * The lease protocol of one worker id, for the model checker spin.
  *
- * README.md beside this file explains it line by line, and says what is left
- * out and why. model.sh runs it. The protocol itself is internal/lease; the Go
- * functions are named where their counterparts stand.
+ * README.md beside this file says what was searched and what is left out, and
+ * docs/proof.md explains the protocol. model.sh runs it. The protocol itself is
+ * internal/lease; the Go functions are named where their counterparts stand.
  *
  * Switches, set by -D:
  *

@@ -14,16 +14,16 @@ import (
 // writeIndex is given by "make pages".
 var writeIndex = flag.Bool("llms.write", false, "write llms.txt")
 
-// TestIndexForAgentsIsThatOfTheDocs holds llms.txt to the pages that the README lists, in their order, and to its
-// commands. So its links lead somewhere, and each command is run by the tests of the README.
+// TestIndexForAgentsIsThatOfTheDocs holds llms.txt to the pages that the README lists, in their order, and to the commands
+// of the README and of docs/library.md. So its links lead somewhere, and each command is run by the tests of these pages.
 func TestIndexForAgentsIsThatOfTheDocs(t *testing.T) {
 	readme := read(t, "README.md")
-	text := "# Snowfence\n\n> " + opening(readme) + "\n\n" + `The README has a first id in two lines, and programs in Go. Ids are texts in JSON, since JavaScript rounds
+	text := "# Snowfence\n\n> " + opening(readme) + "\n\n" + `The README has a first id in two lines, and docs/library.md has programs in Go. Ids are texts in JSON, since JavaScript rounds
 integers above 2^53. Every verb has --help with examples, and -o json where it prints data.
 
 ## Documents
 
-- [README](README.md): how to try, install and run it, and what happens when something goes wrong.
+- [README](README.md): how to try, install and run it, and what it promises.
 `
 	_, list, _ := strings.Cut(readme, "\n## Documents\n")
 	list, _, _ = strings.Cut(list, "[llms.txt]")
@@ -43,7 +43,7 @@ integers above 2^53. Every verb has --help with examples, and -o json where it p
 	for _, m := range regexp.MustCompile("(?m)^\\| `(snowfence [^`]+)` \\| (.+) \\|$").FindAllStringSubmatch(readme, -1) {
 		text += fmt.Sprintf("- `%s` %s\n", m[1], m[2])
 	}
-	for _, m := range regexp.MustCompile("(?s)\n```sh\n(.*?)```").FindAllStringSubmatch(readme, -1) {
+	for _, m := range regexp.MustCompile("(?s)\n```sh\n(.*?)```").FindAllStringSubmatch(readme+read(t, "docs/library.md"), -1) {
 		for line := range strings.Lines(m[1]) {
 			text += "- `" + strings.TrimSpace(line) + "`\n"
 		}

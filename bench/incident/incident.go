@@ -23,8 +23,8 @@ var scenarios embed.FS
 func Incidents() []Incident {
 	return []Incident{
 		{"clock-back-2s", Distinct},
-		{"clock-back-1h", Distinct},
 		{"upload-gap", Distinct},
+		{"clock-back-1h", Distinct},
 		{"leap-second", Distinct},
 		{"clock-ahead", Distinct},
 		{"pause", Distinct},
@@ -69,21 +69,21 @@ type Allocator struct {
 // Allocators returns all of them, ours last.
 func Allocators() []Allocator {
 	return []Allocator{
-		{Name: "static", Manner: "a configured worker id, 0 if there is none; the clock is trusted (most libraries)", Program: derive(configured)},
-		{Name: "steady", Manner: "the same, with a clock that is read at the start and runs on monotonically (bwmarrin)", Program: steady(configured)},
-		{Name: "IP", Manner: "the low 16 bits of the address (Sonyflake)", Program: derive(lowIP)},
-		{Name: "MAC", Manner: "the low 10 bits of the network card's address (DotNetCore.CAP)", Program: derive(lowMAC)},
+		{Name: "static", Manner: "a configured worker id, or 0; most libraries", Program: derive(configured)},
+		{Name: "steady", Manner: "the same, with a monotonic clock; bwmarrin", Program: steady(configured)},
+		{Name: "IP", Manner: "the low 16 bits of the address; Sonyflake", Program: derive(lowIP)},
+		{Name: "MAC", Manner: "the low 10 bits of the network card's address; DotNetCore.CAP", Program: derive(lowMAC)},
 		{Name: "PID", Manner: "the process id modulo 1,024", Program: derive(pid)},
-		{Name: "MAC+PID", Manner: "five bits of the card's address, five of a hash of it and the process id (MyBatis-Plus)", Program: derive(macAndPID)},
-		{Name: "name", Manner: "a hash of host and port, 10 bits (SeaweedFS, where no id is configured), with the clock of *steady*", Program: steady(hostAndPort)},
-		{Name: "INCR", Manner: "a counter in Redis, modulo the number of worker ids (Hyperf)", Program: naive("twitter", func() routine { return incr{} })},
-		{Name: "TTL", Manner: "a Redis key that lasts 30 s and is prolonged every 10 s; its loss is noticed then, and another number is taken", Program: redis(true)},
-		{Name: "TTL, blind", Manner: "the same, and a loss is not noticed", Program: redis(false)},
-		{Name: "session", Manner: "the lowest free one of 31 ephemeral nodes, a start within 10 s of the peers' mean clock, then 10 s of rest (Twitter's server as first published)", Program: twitter(), Quorum: true},
-		{Name: "upload", Manner: "a number for each address, the clock uploaded every 3 s and compared at the start, the number in a file (Leaf)", Program: leafs, Quorum: true},
-		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence (a fork of Leaf)", Program: naive("leaf", func() routine { return &recycle{} }), Quorum: true},
-		{Name: "Snowfence", Manner: "a window of ticks under a term, by compare-and-swap; 60 s, the default, on a store with a clock (Redis, SQL)", Program: ours, Ours: true},
-		{Name: "Snowfence, no clock", Manner: "the same, on a store without one (file, etcd, ZooKeeper, NATS)", Program: ours, Ours: true, Clockless: true},
+		{Name: "MAC+PID", Manner: "five bits of the card's address, five of a hash with the process id; MyBatis-Plus", Program: derive(macAndPID)},
+		{Name: "name", Manner: "10 bits of a hash of host and port, the clock of *steady*; SeaweedFS without a configured id", Program: steady(hostAndPort)},
+		{Name: "INCR", Manner: "a counter in Redis, modulo the worker ids; Hyperf", Program: naive("twitter", func() routine { return incr{} })},
+		{Name: "TTL", Manner: "a Redis key of 30 s, prolonged every 10 s; if lost, another number is taken", Program: redis(true)},
+		{Name: "TTL, blind", Manner: "the same, but the loss goes unseen", Program: redis(false)},
+		{Name: "session", Manner: "the lowest free of 31 ephemeral nodes, within 10 s of the peers' mean clock, after 10 s of rest; Twitter's server as first published", Program: twitter(), Quorum: true},
+		{Name: "upload", Manner: "a number for each address, kept in a file; the clock is uploaded every 3 s; Leaf", Program: leafs, Quorum: true},
+		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence; a fork of Leaf", Program: naive("leaf", func() routine { return &recycle{} }), Quorum: true},
+		{Name: "Snowfence", Manner: "a window of 60 s, by compare-and-swap, on a store with a clock: Redis, SQL", Program: ours, Ours: true},
+		{Name: "Snowfence, no clock", Manner: "the same, on a store without one: file, etcd, ZooKeeper, NATS", Program: ours, Ours: true, Clockless: true},
 	}
 }
 

@@ -79,6 +79,15 @@ func TestIncidentTablesAreThree(t *testing.T) {
 	}
 }
 
+// TestNeighboursWithEqualFiguresShareARow leaves the head and rows further apart alone.
+func TestNeighboursWithEqualFiguresShareARow(t *testing.T) {
+	got := shared([][]string{{"incident", "1"}, {"a", "1"}, {"b", "1"}, {"c", "2"}, {"d", "1"}})
+	want := [][]string{{"incident", "1"}, {"a; b", "1"}, {"c", "2"}, {"d", "1"}}
+	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("it makes %q, want %q", got, want)
+	}
+}
+
 // TestPageExplainsEveryIncidentAndAllocator looks for their sections and names.
 func TestPageExplainsEveryIncidentAndAllocator(t *testing.T) {
 	text := page(t)

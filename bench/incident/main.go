@@ -42,6 +42,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,8 +78,8 @@ func tabulate(page string) error {
 	return os.WriteFile(page, []byte(after), 0o644) //nolint:gosec // a page is for everybody to read
 }
 
-// Tables returns the comparison as Markdown: three tables of one shape, of the ids that were
-// issued before, of all ids, and of refusals. A pair that was not run has a dash.
+// Tables returns the comparison as Markdown: three tables, of the ids that were issued before, of all ids, and of
+// refusals. A pair that was not run has a dash.
 func (c Comparison) Tables() string {
 	return c.table("Ids issued a second time", func(c Cell) string { return digits(c.Duplicates) }) +
 		c.table("Ids issued", func(c Cell) string { return digits(c.IDs) }) +
@@ -102,27 +103,58 @@ func Rewrite(page string, c Comparison) (string, error) {
 	return before + tablesBegin + c.Tables() + tablesEnd + after, nil
 }
 
-// table writes one of the tables.
+// table writes one of the tables. Neighbours whose figures are equal throughout share a row or a column.
 func (c Comparison) table(title string, cell func(Cell) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "### %s\n\n| incident |", title)
+	rows := [][]string{{"incident"}}
 	for _, a := range c.Allocators {
-		fmt.Fprintf(&b, " %s |", a.emphasis(a.Name))
+		rows[0] = append(rows[0], a.emphasis(a.Name))
 	}
-	fmt.Fprintf(&b, "\n|---|%s\n", strings.Repeat("--:|", len(c.Allocators)))
 	for i, incident := range c.Incidents {
-		fmt.Fprintf(&b, "| [%s](#%[1]s) |", incident.Name)
+		row := []string{fmt.Sprintf("[%s](#%[1]s)", incident.Name)}
 		for a, allocator := range c.Allocators {
 			text := "–"
 			if !c.Cells[i][a].Spared {
 				text = cell(c.Cells[i][a])
 			}
-			fmt.Fprintf(&b, " %s |", allocator.emphasis(text))
+			row = append(row, allocator.emphasis(text))
 		}
-		b.WriteByte('\n')
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n", title)
+	for i, row := range transposed(shared(transposed(shared(rows)))) {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			fmt.Fprintf(&b, "|---|%s\n", strings.Repeat("--:|", len(row)-1))
+		}
 	}
 	b.WriteByte('\n')
 	return b.String()
+}
+
+// shared returns the rows of a table with a head. Neighbours below the head that differ in their names alone are one row
+// with all of these names.
+func shared(rows [][]string) (kept [][]string) {
+	for _, row := range rows {
+		last := len(kept) - 1
+		if last > 0 && slices.Equal(kept[last][1:], row[1:]) {
+			kept[last][0] += "; " + row[0]
+		} else {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// transposed returns the columns of a table as rows.
+func transposed(rows [][]string) [][]string {
+	columns := make([][]string, len(rows[0]))
+	for i := range columns {
+		for _, row := range rows {
+			columns[i] = append(columns[i], row[i])
+		}
+	}
+	return columns
 }
 
 // emphasis makes the text bold if the allocator is ours.

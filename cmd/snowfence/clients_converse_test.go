@@ -23,7 +23,7 @@ import (
 // Both are given by "make pages", and the first by "make clients".
 var (
 	allClients   = flag.Bool("clients.all", false, "converse by all clients, of which some take long to install, and not only by those that speak TLS")
-	writeClients = flag.Bool("clients.write", false, "write the table of clients in docs/clients.md")
+	writeClients = flag.Bool("clients.write", false, "write the list of clients in docs/clients.md")
 )
 
 // conversation is a client library, and its program in testdata/clients. Its commands are of the shell.
@@ -47,8 +47,8 @@ func conversations() []conversation {
 	}
 	const (
 		ours   = `"$SNOWFENCE"`
-		texts  = "`ID.NEXT`, for texts"
-		reopen = "after an error, `close` and `open` the transport"
+		texts  = "`ID.NEXT`"
+		reopen = "reopen"
 	)
 	return []conversation{
 		{"Go: go-redis 9", "redis", module("github.com/redis/go-redis/v9", ours), `go run -C "$SNOWFENCE" "$PWD/go-redis-9.go"`, false, ""},
@@ -127,7 +127,7 @@ func TestClientsConverse(t *testing.T) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			row := fmt.Sprintf("| %s | %s |", c.name, majorMinor(t, clientOutput(t, folder, c.version)))
+			row := fmt.Sprintf("- %s %s", c.name, majorMinor(t, clientOutput(t, folder, c.version)))
 			d, n := &plain, pipelined()
 			switch c.front {
 			case "thrift":
@@ -140,24 +140,25 @@ func TestClientsConverse(t *testing.T) {
 				*d = (*d).Again()
 			}
 			if c.hold(t, folder, ids, (*d).Address(c.front), "", n, restart) {
-				row += " one call fails |"
-			} else {
-				row += " the next call is answered |"
+				row += " †"
+			}
+			if c.set != "" {
+				row += ": " + c.set
 			}
 			if c.secure {
 				proxy := testkit.NewProxy(t, secure.Address("rediss"))
 				c.hold(t, folder, ids, proxy.Addr(), authority.File, 1000, proxy.ResetAll)
 			}
-			rows[c.name] = row + " " + c.set + " |\n"
+			rows[c.name] = row + "\n"
 		})
 	}
 	if len(rows) == len(conversations()) && !t.Failed() {
-		table := ""
+		list := ""
 		for _, c := range conversations() {
-			table += rows[c.name]
+			list += rows[c.name]
 		}
-		const head = "| client | version | after the daemon was killed | set |\n|---|---|---|---|\n"
-		testkit.Page(t, "../../docs/clients.md", withTables(t, "clients.md", head, table), *writeClients)
+		const head = "Versions and settings:\n\n"
+		testkit.Page(t, "../../docs/clients.md", withTables(t, "clients.md", head, list), *writeClients)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // writePage is given by "make pages".
-var writePage = flag.Bool("configuration.write", false, "write the tables of docs/configuration.md")
+var writePage = flag.Bool("configuration.write", false, "write the lists of docs/configuration.md")
 
-// TestPageOfTheConfigurationIsUpToDate compares the tables of docs/configuration.md.
+// TestPageOfTheConfigurationIsUpToDate compares the lists of docs/configuration.md.
 func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 	c, err := config.Load(config.Sources{Environ: []string{"HOME=/home/me"}})
 	if err != nil {
@@ -29,8 +29,8 @@ func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 		defaults[path] = v.Text
 	}
 	for path, derived := range map[string]string{
-		"store": "a folder in `data`: `file:DATA/store`", "data": "`$STATE_DIRECTORY`, `$XDG_STATE_HOME/snowfence` or `~/.local/state/snowfence`",
-		"generators.NAME.store": "the store of the key `store`", "generators.NAME.namespace": "that of the key `namespace`", "generators.NAME.layout": "that of the key `layout`",
+		"store": "`file:DATA/store`", "data": "`$STATE_DIRECTORY`, `$XDG_STATE_HOME/snowfence` or `~/.local/state/snowfence`",
+		"generators.NAME.store": "the daemon's", "generators.NAME.namespace": "the daemon's", "generators.NAME.layout": "the daemon's",
 		"generators.NAME.window": "`1m`, `5s` for a pinned worker id", "generators.NAME.claim-wait": "the window and a little",
 	} {
 		if _, ok := defaults[path]; !ok {
@@ -38,27 +38,24 @@ func TestPageOfTheConfigurationIsUpToDate(t *testing.T) {
 		}
 		defaults[path] = "\x00" + derived
 	}
-	const head = "\n| key | default | flag and variable | meaning |\n|---|---|---|---|\n"
-	var rows [2]strings.Builder // of the daemon, and of each generator
+	const head = "\n`key`, flag (default): meaning\n\n"
+	var lines [2]strings.Builder // of the daemon, and of each generator
 	for _, key := range config.Keys() {
 		path, generators := strings.CutPrefix(key.Path, "generators.NAME.")
-		table := &rows[0]
+		list := &lines[0]
 		if generators {
-			table = &rows[1]
+			list = &lines[1]
 		}
-		value, derived := strings.CutPrefix(defaults[key.Path], "\x00")
-		switch {
-		case derived:
-		case value == "":
-			value = "none"
-		default:
-			value = "`" + value + "`"
-		}
-		from := "`" + key.Environment() + "`"
+		fmt.Fprintf(list, "- `%s`", path)
 		if key.Flag != "" {
-			from = "`--" + key.Flag + "`, " + from
+			fmt.Fprintf(list, ", `--%s`", key.Flag)
 		}
-		fmt.Fprintf(table, "| `%s` | %s | %s | %s |\n", path, value, from, strings.ReplaceAll(key.About, "|", "\\|"))
+		if value, derived := strings.CutPrefix(defaults[key.Path], "\x00"); derived {
+			fmt.Fprintf(list, " (%s)", value)
+		} else if value != "" {
+			fmt.Fprintf(list, " (`%s`)", value)
+		}
+		fmt.Fprintf(list, ": %s\n", key.About)
 	}
-	testkit.Page(t, "../../docs/configuration.md", withTables(t, "configuration.md", head, rows[0].String(), rows[1].String()), *writePage)
+	testkit.Page(t, "../../docs/configuration.md", withTables(t, "configuration.md", head, lines[0].String(), lines[1].String()), *writePage)
 }

@@ -19,13 +19,13 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// programs are the README's blocks of Go: the first program, the service, its store in a folder, in etcd and in
-// PostgreSQL, and a test.
+// programs are the blocks of Go: the README's first program, and from docs/library.md the service, its store in a
+// folder, in etcd and in PostgreSQL, and a test.
 func (r readme) programs(t *testing.T) (first, service, folder, etcd, postgres, test string) {
 	t.Helper()
 	b := r.blocks("go")
 	if len(b) != 6 {
-		t.Fatalf("the README has %d programs, want 6", len(b))
+		t.Fatalf("README.md and docs/library.md have %d programs, want 6", len(b))
 	}
 	return b[0], b[1], b[2], b[3], b[4], b[5]
 }
@@ -97,7 +97,7 @@ func TestProgramOfTheREADMEEndsThoughItsStoreIsAway(t *testing.T) {
 	s.end()
 }
 
-// service is the README's service as a process.
+// service is the service of docs/library.md as a process.
 type service struct {
 	t       *testing.T
 	command *exec.Cmd

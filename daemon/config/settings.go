@@ -17,12 +17,11 @@ import (
 type Config struct {
 	Store string `key:"store" flag:"store" holds:"url" help:"URL of the store, or a name in stores: ENGINES; mem:// is for a trial; ${NAME} stands for a variable"` // empty means the file store in Data's folder "store"
 
-	// Namespace and Layout are used by every generator without its own. Zero means
-	// [snowfence.DefaultLayout].
-	Namespace string           `key:"namespace" flag:"namespace" default:"default" help:"space of unique ids that generators use unless they name their own"`
-	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form, for generators without their own; if it is left out, an existing namespace keeps its own"`
+	// Namespace and Layout are used by every generator without its own. Zero means [snowfence.DefaultLayout].
+	Namespace string           `key:"namespace" flag:"namespace" default:"default" help:"space of unique ids, for generators without their own"`
+	Layout    snowfence.Layout `key:"layout" flag:"layout" help:"layout of ids, a preset's name or a text form; an existing namespace keeps its own if none is given"`
 
-	Data           string `key:"data" flag:"data" holds:"path" help:"directory that the program may write to"` // needed unless Store is set
+	Data           string `key:"data" flag:"data" holds:"path" help:"directory for the program's files"` // needed unless Store is set
 	StoreMustExist bool   `key:"store-must-exist" flag:"store-must-exist" help:"refuse to make a store, a namespace or a counter that is gone; see docs/restoring.md"`
 
 	// The addresses of the fronts. Empty means off. A token file turns Thrift off unless clients show
@@ -32,16 +31,16 @@ type Config struct {
 	GRPC   string `key:"grpc" flag:"grpc" empty:"off" holds:"address" default:"127.0.0.1:7602" help:"address of the gRPC front; \"\" turns it off"`
 	Thrift string `key:"thrift" flag:"thrift" empty:"off" holds:"address" default:"127.0.0.1:7609" help:"address of the Thrift front, for clients of Twitter's Snowflake; \"\" turns it off"`
 
-	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get, since their protocol can't name one"` // "default" need not be there: clients then get an error
+	ThriftGenerator string `key:"thrift-generator" default:"default" help:"generator whose ids Thrift clients get"` // "default" need not be there: clients then get an error
 
-	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address of a listener of its own for metrics and admin pages, which the HTTP front then lacks"`                             // empty means that the HTTP front has them
-	Health string   `key:"health" empty:"off" holds:"address" help:"address of a listener that answers /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means off
-	Pod    string   `key:"pod" help:"name of the pod that the program runs in: its label snowfence.example/active says whether it gives ids"`                                                  // empty means that the program sets no label
+	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address for metrics and admin pages, which the HTTP front then lacks"`                               // empty means that the HTTP front has them
+	Health string   `key:"health" empty:"off" holds:"address" help:"address for /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means off
+	Pod    string   `key:"pod" help:"name of the program's pod, whose label snowfence.example/active says whether it gives ids"`                                        // empty means that it has no such label
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`
-	TLS       TLS    `key:"tls"`                                                                                      // zero means that the listeners do not speak it
-	TokenFile string `key:"token-file" holds:"path" help:"file of the accepted tokens; 'snowfence token' makes them"` // empty means that clients need no token
+	TLS       TLS    `key:"tls"`                                                                                                         // zero means that the listeners do not speak it
+	TokenFile string `key:"token-file" holds:"path" help:"file of tokens, of which clients must show one; 'snowfence token' makes them"` // empty means that clients need no token
 
 	Log    Log    `key:"log"`
 	Limits Limits `key:"limits"`
@@ -63,13 +62,13 @@ type Config struct {
 type TLS struct {
 	Certificate string `key:"certificate" holds:"path" help:"file of the certificate chain, PEM"`
 	Key         string `key:"key" holds:"path" help:"file of the private key, PEM"`
-	ClientCA    string `key:"client-ca" holds:"path" help:"file of the authorities that certificates of clients must come from, PEM; clients then need one"`
+	ClientCA    string `key:"client-ca" holds:"path" help:"file of the authorities of clients' certificates, PEM; clients then need one"`
 }
 
 // Log is the level and the format of the log.
 type Log struct {
-	Level  slog.Level `key:"level" flag:"log-level" words:"debug,info,warn,error" help:"least level that is logged: debug, info, warn or error"`
-	Format string     `key:"format" flag:"log-format" words:"text,json" help:"how the log is written: text or json"`
+	Level  slog.Level `key:"level" flag:"log-level" words:"debug,info,warn,error" help:"least level: debug, info, warn or error"`
+	Format string     `key:"format" flag:"log-format" words:"text,json" help:"form of the log: text or json"`
 }
 
 // Limits bound the load of one client. Zero means the default.
@@ -79,12 +78,12 @@ type Limits struct {
 	Header       int           `key:"header" unit:"bytes" default:"16384" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
 	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
 	WriteTimeout time.Duration `key:"write-timeout" default:"30s" min:"100ms" max:"10m" help:"longest time to mint and write an answer"`
-	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of a connection of HTTP or gRPC"`
-	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of a connection of RESP or Thrift; 0 for any time if the client has a token or is on this host, and else 1h"`
-	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program goes on serving once it is asked to end, with /readyz and /activez at 503; 0 for not at all"`
+	IdleTimeout  time.Duration `key:"idle-timeout" default:"2m" min:"1s" max:"1h" help:"longest time between two requests of HTTP or gRPC"`
+	Session      time.Duration `key:"session" max:"744h" help:"longest time between two requests of RESP or Thrift; 0 for any time with a token or on this host, else 1h"`
+	Linger       time.Duration `key:"linger" max:"10m" help:"how long the program serves on once it is asked to end, with /readyz and /activez at 503"`
 	Drain        time.Duration `key:"drain" default:"10s" min:"1ms" max:"10m" help:"longest time for requests under way when the program ends"`
 
-	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the whole program; half of it is for clients' connections, requests and answers"`
+	Memory             int `key:"memory" unit:"bytes" default:"536870912" min:"64MiB" max:"2147483647" help:"most memory of the program, half of it for clients' requests and connections"`
 	Connections        int `key:"connections" default:"10000" min:"1" max:"1000000" help:"most open connections of all fronts"`
 	AddressConnections int `key:"address-connections" max:"1000000" help:"most open connections of all fronts from one address; 0 for any number"`
 	AddressRate        int `key:"address-rate" max:"1000000000" help:"most ids a second for one address; 0 for any number"`
@@ -109,30 +108,30 @@ type Generator struct {
 	// layout need another namespace.
 	Namespace string `key:"namespace" kinds:"all" help:"space in which the ids are unique"`
 
-	Stores []string `key:"store" kinds:"all" help:"which of stores the generator uses; a kind that counts on several servers names them all, separated by commas"` // names in [Config.Stores]; empty means [Config.Store]
-	Preset string   `key:"preset" help:"preset that the layout and the policy are taken from"`                                                                     // Layout and Policy began as it: setting it changes nothing
+	Stores []string `key:"store" kinds:"all" help:"which of stores it uses; a kind that counts on several servers names all, separated by commas"` // names in [Config.Stores]; none means [Config.Store]
+	Preset string   `key:"preset" help:"preset of the layout and the policy"`                                                                      // Layout and Policy began as it: setting it changes nothing
 
 	Layout    snowfence.Layout `key:"layout" help:"layout of the ids, a preset's name or a text form"` // zero means the configuration's, or uuid8 for a wide generator if that is not wide
 	AnyLayout bool             // set by [Config.Complete] for kind snowflake when the layout is left out: a namespace that exists keeps its own, and Layout is for a new one
 
 	Window    time.Duration `key:"window" help:"how far ahead of its use a lease is taken, from 50ms to 744h"` // zero means 60 s for a worker id from the pool and 5 s for a pinned one
 	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`                    // zero means the window and the policy's MaxRollback together
-	Standby   bool          `key:"standby" help:"wait for as long as another process gives the ids, with a layout without worker bits"`
+	Standby   bool          `key:"standby" help:"wait while another process gives the ids; needs a layout without worker bits"`
 
 	// Journal is [JournalOn], [JournalOff], or [JournalAuto], which empty means. JournalAcrossReboots must stay off
 	// where a host may be started from an image of its disk that is younger than the window.
-	Journal              string `key:"journal" words:"auto,true,false" help:"keep the term on this host's disk, so that a restart goes on with it: true, false, or auto, which means beside a store that can lose writes"`
-	JournalAcrossReboots bool   `key:"journal-across-reboots" help:"go on with it after a restart of the host, too; not where hosts are started from images of disks"`
+	Journal              string `key:"journal" words:"auto,true,false" help:"keep the term on this host's disk for restarts: true, false, or auto, beside a store that can lose writes"`
+	JournalAcrossReboots bool   `key:"journal-across-reboots" help:"use the journal after a reboot, too; not where hosts start from images of disks"`
 
 	// Worker is the number within Datacenter, or else the whole number that the datacenter and worker bits make.
 	// Nil and empty mean any; for Datacenters, the record of the store.
-	Worker      *int64             `key:"worker" help:"the one worker id that this generator uses"`
-	Workers     *fence.WorkerRange `key:"workers" help:"the range of worker ids that this generator uses, such as 32-1023"`
+	Worker      *int64             `key:"worker" help:"its one worker id"`
+	Workers     *fence.WorkerRange `key:"workers" help:"its range of worker ids, such as 32-1023"`
 	Datacenter  *int64             `key:"datacenter" help:"the datacenter whose worker ids this generator uses"`
 	Datacenters []int64            `key:"datacenters" empty:"none" help:"the datacenters, separated by commas, that the store may issue where several stores share the namespace"`
 
 	// LendShare is completed with [defaultLendShare].
-	LendShare *int64 `key:"lend-share" help:"percent of the worker ids that may be lent to programs in other languages; 0 lends none"`
+	LendShare *int64 `key:"lend-share" help:"percent of the worker ids that may be lent to other programs; 0 lends none"`
 
 	Policy snowfence.Policy `key:"policy"`
 

@@ -21,14 +21,10 @@ var writePage = flag.Bool("metrics.write", false, "write docs/metrics.md")
 
 const pageHead = `# Metrics
 
-` + "`/metrics`" + ` of the daemon is for Prometheus. ` + "`make pages`" + ` writes this page from the program. Where the daemon
-asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone.
-[Operating](operate.md) has alerts and a dashboard.
+` + "`/metrics`" + ` of the daemon is for Prometheus: the metrics below, each with its labels, and those of Go and of the process
+(` + "`go_…`, `process_…`" + `). Where the daemon asks for tokens, ` + "`snowfence token prometheus --generators -`" + ` makes one for metrics alone.
+[Operating](operate.md) has alerts and a dashboard. ` + "`make pages`" + ` writes this page.
 
-The metrics of Go and of the process, ` + "`go_…` and `process_…`" + `, are there too.
-
-| metric | labels | meaning |
-|---|---|---|
 `
 
 // every keeps the registered collectors.
@@ -68,7 +64,11 @@ func rows(t *testing.T) []string {
 			if name, _, ok := strings.Cut(parts[3], "="); ok {
 				labels = append([]string{name}, labels...)
 			}
-			rows = append(rows, fmt.Sprintf("| `%s` | %s | %s |\n", parts[1], strings.Join(labels, ", "), parts[2]))
+			metric := parts[1]
+			if len(labels) > 0 {
+				metric += "{" + strings.Join(labels, ",") + "}"
+			}
+			rows = append(rows, fmt.Sprintf("- `%s`: %s\n", metric, parts[2]))
 		}
 	}
 	slices.Sort(rows)

@@ -76,9 +76,10 @@ func labelsOf(t *testing.T) map[string][]string {
 	for _, f := range families {
 		labels[f.GetName()] = labels["up"]
 	}
+	named := regexp.MustCompile("`(\\w+)(?:\\{([^}]*)\\})?`")
 	for _, row := range rows(t) {
-		cells := strings.Split(row, " | ")
-		labels[strings.Trim(cells[0], "| `")] = append(strings.Split(cells[1], ", "), "job", "instance", "le")
+		m := named.FindStringSubmatch(row)
+		labels[m[1]] = append(strings.Split(m[2], ","), "job", "instance", "le")
 	}
 	return labels
 }
