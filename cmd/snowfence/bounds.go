@@ -23,7 +23,7 @@ func (p program) bounds() *cobra.Command {
 		Short: "Print the lowest and the highest id of a span of time",
 		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, and the
 times in them, for a query by the primary key. FROM belongs to the span, TO does
-not. What is outside of the layout's life is cut off, with a note. The bounds of
+not. A time outside of the layout's life is cut off, with a note. The bounds of
 the layout uuid8 hold for UUIDs of version 7, too.
 
 A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to

@@ -29,8 +29,8 @@ func (i interrupting) Write(b []byte) (int, error) {
 	return i.Builder.Write(b)
 }
 
-// TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain runs each verb of operators on a Redis
-// that can lose what it acknowledged.
+// TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain runs each verb of operators on a Redis that can
+// lose acknowledged writes.
 func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
 	t.Parallel()
 	const loss = 500 * time.Millisecond

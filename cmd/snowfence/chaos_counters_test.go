@@ -13,8 +13,8 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// counters are what the daemons of a chaos test give beside fenced ids, and what their callers
-// got, from all daemons together.
+// counters are the numbers that the daemons of a chaos test give beside fenced ids, and their callers'
+// lists, from all daemons together.
 type counters struct {
 	mu       sync.Mutex
 	segments []int64

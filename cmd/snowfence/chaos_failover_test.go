@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// failovers are what the failovers of a chaos test took away.
+// failovers are the writes that the failovers of a chaos test took away.
 type failovers struct {
 	mu   sync.Mutex
 	lost []int // acknowledged writes that each took away
@@ -79,9 +79,9 @@ func (c *chaos) failing() []trouble {
 	}}}
 }
 
-// failOver kills the primary and promotes a standby that lacks what was acknowledged in about the
-// time of lag: never more than is declared. It counts the writes that are lost by what can be read:
-// those that the old primary showed after the standby got nothing more.
+// failOver kills the primary and promotes a standby that lacks the writes of about the time of lag:
+// never more than is declared. It counts lost writes by reads: the ones that the old primary showed
+// after the standby was cut off.
 func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 	c.server.Lock()
 	defer c.server.Unlock()
@@ -138,7 +138,7 @@ func awaitWrite(ctx context.Context, s store.Store) error {
 	return err
 }
 
-// writes are those that a store has shown, by the version that each wrote.
+// writes are the writes that a store has shown, by their versions.
 type writes map[string]bool
 
 func (w writes) read(ctx context.Context, s store.Store) error {

@@ -32,7 +32,7 @@ var (
 
 const (
 	chaosWindow = 2 * time.Second
-	chaosLoss   = 500 * time.Millisecond // what lossy engines declare
+	chaosLoss   = 500 * time.Millisecond // the declaration of lossy engines
 )
 
 // chaosLayout has two to four times as many worker ids as there are daemons, so that they go
@@ -42,9 +42,9 @@ func chaosLayout() string {
 }
 
 // Daemons on a real engine give ids, wide ones too, and numbers that the engine counts, while they
-// are killed and paused, their clocks are set, and the engine is restarted and cut off. A lossy
-// engine fails over too, and loses what it acknowledged last. No number comes twice, tickets
-// increase, and when the faults end all daemons issue again.
+// are killed and paused, their clocks are set, and the engine is restarted and cut off. A lossy engine
+// fails over too, and loses its last acknowledged writes. No number comes twice, tickets increase, and
+// when the faults end all daemons issue again.
 func TestChaosNeverRepeatsAnID(t *testing.T) {
 	t.Parallel()
 	names := chaosNames()
@@ -86,7 +86,7 @@ type chaos struct {
 	counts map[string]int
 
 	faults int
-	more   []trouble // beside those of daemons and engines
+	more   []trouble // beside the faults of daemons and engines
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -247,8 +247,8 @@ func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {
 	proxy.Heal()
 }
 
-// recover expects every subject to issue within two windows of the end of all
-// faults, and what a lossy engine can lose.
+// recover expects every subject to issue within two windows, and a lossy engine's loss, after the end
+// of all faults.
 func (c *chaos) recover() {
 	limit := 2*chaosWindow + c.engine.LossOf(chaosLoss)
 	healed := time.Now()

@@ -22,7 +22,7 @@ import (
 
 // Both are given by "make pages", and the first by "make clients".
 var (
-	allClients   = flag.Bool("clients.all", false, "converse by all clients, of which some take long to install, and not only by those that speak TLS")
+	allClients   = flag.Bool("clients.all", false, "converse by all clients, also by the ones without TLS; some take long to install")
 	writeClients = flag.Bool("clients.write", false, "write the list of clients in docs/clients.md")
 )
 
@@ -96,7 +96,7 @@ func pipelined() int {
 	return 20_000
 }
 
-// asks returns the arguments of a program, and what it must say: so many ids, and such texts.
+// asks returns the arguments of a program, and its expected output: so many ids, and such texts.
 func (c conversation) asks(address, scheme, ca string, n int) (arguments []string, ids map[string]int, texts map[string]string) {
 	const unknown = `generator is "nosuch": must be one of orders`
 	switch c.front {
@@ -110,11 +110,12 @@ func (c conversation) asks(address, scheme, ca string, n int) (arguments []strin
 		map[string]string{"name": "teller", "unknown": "unknown-generator: " + unknown, "refused": "invalid-token: "}
 }
 
-// TestClientsConverse has each client do what programs do with the daemon: it asks for ids, one by one or in a pipeline,
-// and for 1,000 by one command; it asks for ids of no generator, and with a wrong token or name. A client of Redis also
-// gives its connection a name and selects the database 0. It prints what it gets. When it prints "cut:", the daemon is killed
-// and started again, or its connection is cut, and a line is sent to its input. It asks for ids again.
-// It prints "broken:" if the first call after that failed.
+// TestClientsConverse has each client use the daemon as programs do: it asks for ids, one by one or in
+// a pipeline, and for 1,000 by one command; it asks for ids of no generator, and with a wrong token or
+// name. A client of Redis also gives its connection a name and selects the database 0. It prints what
+// it gets. When it prints "cut:", the daemon is killed and started again, or its connection is cut, and
+// a line is sent to its input. It asks for ids again. It prints "broken:" if the first call after that
+// failed.
 func TestClientsConverse(t *testing.T) {
 	t.Parallel()
 	fixed := func(front string) string { return "--" + front + "=127.0.0.1:" + strconv.Itoa(testkit.FreePort(t)) }
@@ -205,7 +206,7 @@ func clientCommand(t *testing.T, folder, run string) *exec.Cmd {
 	return command
 }
 
-// clientOutput returns what such a command prints.
+// clientOutput returns such a command's output.
 func clientOutput(t *testing.T, folder, run string) string {
 	t.Helper()
 	out, err := clientCommand(t, folder, run).CombinedOutput()
@@ -225,7 +226,7 @@ func majorMinor(t *testing.T, version string) string {
 	return numbers[1]
 }
 
-// converse runs a client. It returns what the client prints, by the word before the colon.
+// converse runs a client. It returns the client's output, by the word before the colon.
 func converse(t *testing.T, folder, run string, cut func()) map[string]string {
 	t.Helper()
 	command := clientCommand(t, folder, run)

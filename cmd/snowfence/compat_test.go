@@ -175,7 +175,7 @@ func tinyClient(t *testing.T, url, name string) (s tinySegment) {
 	return s
 }
 
-// countIn is what SegmentId of tinyid's client does: its init, and its nextId to the end.
+// countIn counts as SegmentId of tinyid's client does: its init, and its nextId to the end.
 func countIn(s tinySegment) (numbers []int64) {
 	current := s.current
 	if current%s.delta != s.remainder {

@@ -61,7 +61,7 @@ func (p program) countersShow() *cobra.Command {
 	return p.onStore(&cobra.Command{
 		Use:     "show NAME",
 		Short:   "Show one counter",
-		Long:    `Show prints what the store keeps of one counter.`,
+		Long:    `Show prints the store's entry of one counter.`,
 		Example: `  snowfence counters show orders`,
 		Args:    exactly(1),
 	}, func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error {
@@ -136,7 +136,7 @@ and set it again then.`,
 			if err != nil {
 				return err
 			}
-			said = "counter " + args[0] + " is set; processes that run go on with what they have reserved: restart them\n"
+			said = "counter " + args[0] + " is set; processes that run go on with their reserved numbers: restart them\n"
 		}
 		return out.answer(registers.CounterOf(after), said+plan)
 	})

@@ -57,7 +57,7 @@ func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 	t.Parallel()
 	v := newElsewhere(t)
 	seen := once[string]{}
-	documents := map[string]string{} // what became of each number of the series
+	documents := map[string]string{} // the fate of each number of the series
 	for range 2 {
 		d := startDaemon(t, v...)
 		for _, generator := range []string{"ids", "tickets", "orders", "members", "photos", "receipts"} {
@@ -113,7 +113,7 @@ func (v verbs) reserve(t *testing.T, at string, documents map[string]string) {
 	documents[n.Number] = "confirmed"
 }
 
-// audit holds the list of a series to what became of its numbers.
+// audit holds the list of a series to the fate of its numbers.
 func (v verbs) audit(t *testing.T, documents map[string]string) {
 	t.Helper()
 	next := 1000
@@ -184,5 +184,5 @@ func TestLockedSeriesStopsNoOtherTenant(t *testing.T) {
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	reserves("acme") // the server goes on waiting for a while for those who have left
+	reserves("acme") // the server goes on waiting for a while for clients that have left
 }

@@ -77,19 +77,19 @@ func TestCrashesAndClocksSetBackNeverRepeatAnID(t *testing.T) {
 	} else {
 		t.Log(strings.TrimSpace(out))
 	}
-	// The program that found none does find one: an id of the first process is
-	// planted among those of the last.
+	// The program that found none does find one: an id of the first process is planted among the last
+	// one's.
 	planted := ids[0][len(ids[0])/2]
 	ids[3] = append(ids[3], planted)
 	out, found := duplicates(t, ids)
 	if !found || !strings.HasPrefix(out, planted.String()+":") || !strings.Contains(out, ", 1 duplicates") {
-		t.Errorf("the planted id %s is not what is found:\n%s", planted, out)
+		t.Errorf("the planted id %s is not the found one:\n%s", planted, out)
 	} else {
 		t.Log("planted:", strings.TrimSpace(out))
 	}
 }
 
-// duplicates runs the program of that name on a file for each list, and reports what it says.
+// duplicates runs the program of that name on a file for each list, and reports its findings.
 func duplicates(t *testing.T, lists [][]snowfence.ID) (out string, found bool) {
 	t.Helper()
 	dir := t.TempDir()

@@ -102,7 +102,7 @@ Exit codes: 0 healthy, 1 something is wrong, or to watch with --strict; 2 usage,
 		c, err := s.load(quiet)
 		r := doctor.Examine(cmd.Context(), doctor.Config{Settings: c, Loading: err, Clock: p.clock, Open: doctor.OpenReading})
 		if cmd.Context().Err() != nil {
-			return p.interrupted(cmd.Context(), "; what was found is not complete")
+			return p.interrupted(cmd.Context(), "; the findings are not complete")
 		}
 		healthy := r.Healthy(*strict)
 		if err := p.answer(*f, page.Object{"healthy", healthy, "findings", r.Findings}, r.Text(*strict)); err != nil || healthy {

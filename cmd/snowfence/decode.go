@@ -27,7 +27,7 @@ func (p program) decode() *cobra.Command {
 	var encoding decode.Encoding
 	cmd := &cobra.Command{
 		Use:   "decode ID...",
-		Short: "Show what ids say: bits, fields, time, encodings",
+		Short: "Show the parts of ids: bits, fields, time, encodings",
 		Long: `Decode takes ids apart and shows their bits, every field, the time in UTC, here
 and relative to now, and every encoding.
 
@@ -37,7 +37,7 @@ which one it took; --encoding settles it. UUIDs, ULIDs and ObjectIDs are read as
 well, unless --layout or --encoding says that ids are numbers. With - ids are
 read from standard input, separated by blanks or lines.
 
-With -g the ids are those of a generator of the configuration; texts of an
+With -g the ids are of a generator of the configuration; texts of an
 opaque one are opened first. Without --layout or -g decode guesses among the
 presets, says so, and lists the others that give a plausible time.
 
@@ -81,7 +81,7 @@ hex, input, generator.`,
 func (d *decoding) ofGenerator(s *settings) error {
 	c, name, g, err := s.loadGenerator(d.program)
 	if err == nil && (d.ids.Source != nil || d.ids.Encoding != "") {
-		err = usage(s.cmd, errors.New("--generator says what the ids are: leave --layout and --encoding out"))
+		err = usage(s.cmd, errors.New("--generator describes the ids: leave --layout and --encoding out"))
 	}
 	if err != nil {
 		return err

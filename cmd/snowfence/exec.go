@@ -52,7 +52,7 @@ stopped. Linux only.`,
 	}
 	cmd.Flags().Var(textFlag(&url, "URL"), "daemon", "borrow the worker id of this daemon, such as http://127.0.0.1:7600; it knows the store and the window")
 	cmd.Flags().Var(textFlag(&token, "FILE"), "token-file", "file of the token that the daemon is shown")
-	cmd.Flags().Var(durationFlag(&window, "5m"), "window", "how long the program goes on without the store, of which the last third is for its end")
+	cmd.Flags().Var(durationFlag(&window, "5m"), "window", "how long the program goes on without the store; the last third is for its end")
 	cmd.Flags().Var(durationFlag(&ahead, ""), "ahead", "how far ahead of the clock the program's ids may be, for generators that run ahead")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	generatorFlag(cmd, &s.generator,

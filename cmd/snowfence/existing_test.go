@@ -168,7 +168,7 @@ func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
 	}
 }
 
-// TestStoreThatIsBehindThisHostsJournalIsOlder has a holder with a journal on a store, of which there is a copy.
+// TestStoreThatIsBehindThisHostsJournalIsOlder has a holder with a journal on a store that was copied.
 func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	t.Parallel()
 	folder, data := filepath.Join(t.TempDir(), "store"), t.TempDir()

@@ -102,7 +102,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	}
 }
 
-// newToken returns what "snowfence token" prints: a token, and the line that grants it.
+// newToken returns the output of "snowfence token": a token, and the line that grants it.
 func newToken(t *testing.T, arguments ...string) (token, line string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), executable(t, ""), append([]string{"token"}, arguments...)...).Output()

@@ -92,7 +92,7 @@ func durationFlag(value *time.Duration, fallback string) *parsed[time.Duration] 
 	}}
 }
 
-// oneOrMore refuses a verb without arguments, and says what the verb needs.
+// oneOrMore refuses a verb without arguments, and names the missing ones.
 func oneOrMore(needs string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {

@@ -173,7 +173,7 @@ func TestClientOfAStandbyGetsGreaterIDsByLaterCalls(t *testing.T) {
 	more()
 }
 
-// inOrder has 16 goroutines call Next for as long as they shall, and holds each id to be above those
+// inOrder has 16 goroutines call Next for as long as they shall, and holds each id to be above the ids
 // of all calls that ended before its call began. It returns how long the longest call took.
 func inOrder(t *testing.T, cfg client.Config, total *atomic.Int64, goOn func() bool) time.Duration {
 	c := newClient(t, cfg)

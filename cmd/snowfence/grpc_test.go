@@ -146,7 +146,7 @@ func TestGRPCClientsAreLimitedByTheirAddress(t *testing.T) {
 	}
 }
 
-// grpcurl runs grpcurl, and returns what it prints.
+// grpcurl runs grpcurl, and returns its output.
 func grpcurl(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	program, err := filepath.Abs("../../.bin/grpcurl")

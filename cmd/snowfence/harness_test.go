@@ -161,7 +161,7 @@ func ask(t testing.TB, method, url string, headers ...string) response {
 // verbs are the arguments that verbs and the daemon have in common.
 type verbs []string
 
-// run runs a verb, and returns what it printed.
+// run runs a verb, and returns its output.
 func (v verbs) run(t *testing.T, verb ...string) string {
 	t.Helper()
 	p, _, _ := inTest(t)
@@ -192,7 +192,7 @@ func call(t *testing.T, method, url string, into any) {
 	}
 }
 
-// once is what callers got: nothing may come twice.
+// once is the callers' ids: nothing may come twice.
 type once[T comparable] map[T]bool
 
 func (o once[T]) take(t testing.TB, from string, got ...T) {

@@ -25,7 +25,7 @@ const (
 	manyStreams = 250 // that an attack has on one connection
 )
 
-// half is a message of 60 KB of gRPC of which as much came as a stream may send.
+// half is a message of 60 KB of gRPC, cut where a stream's window ends.
 var half = "\x00" + string(binary.BigEndian.AppendUint32(nil, 60_000)) + strings.Repeat("x", 16_000)
 
 // streams is an attack by requests of HTTP/2 on one connection, whose client reads no answers: its window is 0, or it reads nothing at all.
@@ -37,7 +37,7 @@ type streams struct {
 	deaf         bool   // the client reads nothing, and asks again and again
 }
 
-// attack sends the requests, and answers what asks for a sign of life until the connection ends.
+// attack sends the requests, and answers pings until the connection ends.
 func (s streams) attack(c net.Conn) error {
 	framer := http2.NewFramer(c, c)
 	err := send(c, http2.ClientPreface)

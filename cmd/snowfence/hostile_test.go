@@ -42,11 +42,11 @@ const (
 	// preface begins a connection of HTTP/2 that has no settings.
 	preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-	// hostileP99 is what a single id may take others beside that crowd.
+	// hostileP99 is the longest time of a single id beside that crowd.
 	hostileP99 = 100 * time.Millisecond
 )
 
-// hostile is what one client does to a connection again and again, until it can do no more.
+// hostile is one client's attack on a connection, repeated until it can't go on.
 type hostile struct {
 	name, scheme string
 	attack       func(net.Conn) error
@@ -63,7 +63,7 @@ func send16k(begin string) func(net.Conn) error {
 	}
 }
 
-// hostiles lists what is known to bring servers down.
+// hostiles lists the known attacks on servers.
 func hostiles() []hostile {
 	many := strings.Repeat("x", 64<<10)
 	repeat := func(text string) func(net.Conn) error {
@@ -218,8 +218,8 @@ func TestHostileClientsOfAllKindsCostLittleMemory(t *testing.T) {
 	t.Logf("%d MiB, with TLS %d MiB", plain, secure)
 }
 
-// TestHostileCrowdDelaysNoSingleID has a crowd ask for the most ids of a request, beside idle connections, and looks at
-// what others notice that ask for one.
+// TestHostileCrowdDelaysNoSingleID has a crowd ask for the most ids of a request, beside idle
+// connections, and looks at the delay of others that ask for one.
 func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 	d := startVictims(t)
 	idle, end := context.WithCancel(t.Context())
@@ -339,7 +339,7 @@ func keepIdle(ctx context.Context, t *testing.T, clients *sync.WaitGroup, d *tes
 	return open
 }
 
-// measure returns the 99th percentile of what one request takes by RESP and by HTTP.
+// measure returns the 99th percentile of one request's time by RESP and by HTTP.
 func measure(t *testing.T, d *testkit.Daemon, lasts time.Duration) [2]time.Duration {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), lasts)
@@ -370,7 +370,7 @@ func measure(t *testing.T, d *testkit.Daemon, lasts time.Duration) [2]time.Durat
 	return p99
 }
 
-// redisRequest returns what asks for an id by RESP on one connection.
+// redisRequest returns a function that asks for an id by RESP on one connection.
 func redisRequest(t *testing.T, d *testkit.Daemon) func() error {
 	t.Helper()
 	c, err := net.Dial("tcp", d.Address("redis"))
@@ -396,7 +396,7 @@ func send(w io.Writer, text string) error {
 	return err
 }
 
-// httpRequest returns what asks for an id by HTTP on one connection.
+// httpRequest returns a function that asks for an id by HTTP on one connection.
 func httpRequest(t *testing.T, d *testkit.Daemon) func() error {
 	t.Helper()
 	client := testkit.Client()

@@ -75,13 +75,13 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
 	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
 	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }
-	flags.Var(&parsed[string]{value: new(string), word: "CHAR", parse: separator}, "separator", `what stands between the columns of CSV, or "tab" (default: a comma)`)
+	flags.Var(&parsed[string]{value: new(string), word: "CHAR", parse: separator}, "separator", `separator of the columns of CSV, or "tab" (default: a comma)`)
 	flags.Var(textFlag(&f.options.Table, "TABLE"), "table", "table of a database, with --column; SCHEMA.TABLE where needed")
 	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement that returns one column, in place of --table and --column")
-	flags.BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count what is no id and go on")
+	flags.BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count texts that are not ids and go on")
 	f.memory, f.limit = idsort.DefaultMemory, limit
-	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "what the program may use of memory, at least 64MiB")
-	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for what does not fit the memory (default: the system's)")
+	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "most memory of the program, at least 64MiB")
+	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for ids that do not fit the memory (default: the system's)")
 	flags.Var(numberFlag(&f.limit, fmt.Sprint(limit), 0, 100_000), "limit", of)
 	flags.BoolVar(&f.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
 }

@@ -185,7 +185,7 @@ func (b *borrower) read(t *testing.T, out io.Reader) {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return // what was cut short is not issued
+			return // a line cut short is not issued
 		}
 		id, err := snowfence.Parse(strings.TrimSpace(line))
 		if err != nil {
@@ -253,7 +253,7 @@ func (l *lending) recover() {
 	}
 }
 
-// end ends all programs, and prints what there was.
+// end ends all programs, and prints the counts.
 func (l *lending) end() {
 	l.stop()
 	l.running.Wait()

@@ -51,7 +51,7 @@ func compiled(t *testing.T, program string) string {
 	return classes
 }
 
-// printed runs a program with more arguments, and returns what it prints.
+// printed runs a program with more arguments, and returns its output.
 func printed(t *testing.T, program *exec.Cmd, arguments ...string) []string {
 	t.Helper()
 	var stderr strings.Builder

@@ -12,9 +12,9 @@ import (
 )
 
 // The scripts run the program as a process of its own: this test binary under
-// the name snowfence. It differs from the real one in what main reads of the
-// world: the clock stands still at $FROZEN, if that is set, local times are
-// eight hours ahead of UTC, and $COLOUR stands for a terminal.
+// the name snowfence. It differs from the real one in main's readings of the world: the clock stands
+// still at $FROZEN, if that is set, local times are eight hours ahead of UTC, and $COLOUR stands for a
+// terminal.
 
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){

@@ -15,8 +15,8 @@ import (
 // writeManual is given by "make release".
 var writeManual = flag.String("manual.write", "", "folder to write the pages of the manual into")
 
-// TestEachVerbHasAPageOfTheManual holds each page to the verb's own help. The pages of a release are made here, so that the
-// program need not have what makes them.
+// TestEachVerbHasAPageOfTheManual holds each page to the verb's own help. The pages of a release are
+// made here, so that the program itself is without the maker.
 func TestEachVerbHasAPageOfTheManual(t *testing.T) {
 	folder := *writeManual
 	if folder == "" {

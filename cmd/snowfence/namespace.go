@@ -25,7 +25,7 @@ import (
 func (p program) namespace() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "namespace",
-		Short: "List, show or verify namespaces, or print what their store needs",
+		Short: "List, show or verify namespaces, or print their store's schema",
 		Long: `A namespace is one space of unique ids in one store: one layout, one epoch, one
 set of worker ids. These verbs read it and write nothing.`,
 		Example: `  snowfence namespace list
@@ -72,7 +72,7 @@ func (p program) namespaceShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show a namespace's layout, time span, worker ids and store",
-		Long: `Show prints the record of a namespace and what follows from it: the layout, its
+		Long: `Show prints the record of a namespace and its consequences: the layout, its
 epoch and its horizon, after which no id can be minted; how many worker ids its
 store may give away; the incarnation, which tells it from another namespace of
 the same name; and what its store says of itself.`,
@@ -87,7 +87,7 @@ the same name; and what its store says of itself.`,
 func (p program) namespaceVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Read every register of a namespace and say what is wrong",
+		Short: "Read every register of a namespace and list the faults",
 		Long: `Verify reads every register, and writes nothing. It checks that each can be
 decoded and is of this incarnation and layout; that its key is a worker id of
 the layout, and one that this store may issue; that its ticks end before the
@@ -190,14 +190,14 @@ func (at *site) flags(cmd *cobra.Command) string {
 func (p program) namespaceSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
-		Short: "Print what a store needs made by hand",
+		Short: "Print the schema of a store, to make it by hand",
 		Long: `Schema prints what has to be there before ids can be minted, for those whose
 program may not create it: the statements that create tables, for PostgreSQL and
 MySQL, and the stream's configuration, for NATS (nats stream add --config FILE).
 The program makes its own tables when it first needs them, with more rights; it
 never makes those of Leaf, tinyid and Flickr.
 
-With a configuration it prints what the generators need; with --store all that
+With a configuration it prints the generators' part; with --store all that
 the program may need in this one. It connects to no store.`,
 		Example: `  snowfence namespace schema --config snowfence.yaml
   snowfence namespace schema --store postgres://ids@db/ids | psql ...

@@ -45,7 +45,7 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 					why = "no servers available for connection" // its library says no more
 				}
 				if log := o.daemon.Log(); !strings.Contains(log, why) || !strings.Contains(log, server.Addr()) {
-					t.Errorf("the log does not say what could not be reached, and why:\n%s", log)
+					t.Errorf("the log does not name the store that could not be reached, and why:\n%s", log)
 				}
 			}
 		})
@@ -79,8 +79,8 @@ func (o outage) away(t *testing.T) (restore func()) {
 	return testkit.TakeFolder(t, folder)
 }
 
-// try asks for an id and reports whether it came. What is no id must be a 503
-// with a time to come back.
+// try asks for an id and reports whether it came. Every other answer must be a 503 with a time to come
+// back.
 func (o outage) try(t *testing.T) bool {
 	t.Helper()
 	answer := ask(t, http.MethodPost, o.daemon.URL+"/v1/generators/default/ids")

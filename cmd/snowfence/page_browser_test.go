@@ -80,7 +80,7 @@ func newTab(t *testing.T, width, height int64, urls ...string) *tab {
 // expect allows faults that have a part.
 func (b *tab) expect(parts ...string) *tab { b.expected = append(b.expected, parts...); return b }
 
-// hear notes what must not be.
+// hear notes errors of the page.
 func (b *tab) hear(event any) {
 	fault := ""
 	switch e := event.(type) {
@@ -198,7 +198,7 @@ func (b *tab) await(format string, arguments ...any) {
 	})
 }
 
-// text is what people read in an element.
+// text is the visible text of an element.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return js[string](b, `document.querySelector(%s).innerText.trim()`, selector)

@@ -177,7 +177,7 @@ func grouped(n any) string {
 	return digits
 }
 
-// shown is what a page has of a state, with or without a script.
+// shown is a page's part of a state, with or without a script.
 type shown struct {
 	Cards                     [][]string
 	Counts, Holders, Counters [][]string

@@ -65,7 +65,7 @@ func (b *tab) draw(d *testkit.Daemon, lends int64) {
 	b.picture("phone", "", 390)
 }
 
-// picture writes a panel: the overview with the head of the page, and no panel for what a phone shows first.
+// picture writes a panel: the overview with the head of the page, and no panel for a phone's first screen.
 func (b *tab) picture(name, panel string, width float64) {
 	b.t.Helper()
 	place := js[[]float64](b, `(async () => {

@@ -10,7 +10,7 @@ import (
 )
 
 // A daemon is paused for longer than its window while another claims its
-// worker id. When it goes on, what it still returns of its old term lies below
+// worker id. When it goes on, the last ids of its old term lie below
 // the bound that the store had acknowledged, which is the other's floor; and a
 // request that comes 5 ms after it went on, or later, is refused.
 func TestDaemonPausedPastItsWindowIssuesNothingOfItsOldTerm(t *testing.T) {

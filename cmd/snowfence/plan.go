@@ -24,14 +24,14 @@ func (p program) plan() *cobra.Command {
 	var layout snowfence.Layout
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Divide an id's bits, or check what is claimed of a layout",
+		Short: "Divide an id's bits, or check the claims about a layout",
 		Long: `Plan offers the layouts that meet requirements, best first. If none fits, plan
 names each requirement that you could lower, and how far. With --layout the
 requirements are claims: each is answered with the real number, even for a
-layout that cannot exist, and if one is false, plan offers what fits. Exit code
+layout that cannot exist, and if one is false, plan offers layouts that fit. Exit code
 1 means that the answer is no.
 
-Rates: --rate is what all workers mint together, the load spread evenly;
+Rates: --rate is the rate of all workers together, the load spread evenly;
 --worker-rate is what any one of them must manage; --burst is how many ids one
 worker must be able to mint within one tick.`,
 		Example: `  snowfence plan --years 69 --workers 1024 --rate 4M
@@ -163,7 +163,7 @@ func assessmentText(l snowfence.Layout, a plan.Assessment) string {
 		p.Line("%-5v  %s", c.Holds, c.Answer)
 	}
 	if a.Offer != nil {
-		p.Line("\nwhat fits for %s:\n", a.Offer.Need)
+		p.Line("\nlayouts for %s:\n", a.Offer.Need)
 		p.WriteString(offerText(*a.Offer))
 	}
 	return p.String()

@@ -29,8 +29,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// inTest is a program of a test's own: its store is in a folder of the test,
-// and what it prints is kept.
+// inTest is a program of a test's own: its store is in a folder of the test, and its output is kept.
 func inTest(t *testing.T) (p program, stdout, stderr *strings.Builder) {
 	t.Helper()
 	stdout, stderr = &strings.Builder{}, &strings.Builder{}
@@ -51,7 +50,7 @@ func (p program) run(ctx context.Context, args ...string) int {
 	return p.finish(root.ExecuteContext(ctx))
 }
 
-// must is run with an exit code that is wanted. It returns what was printed.
+// must is run with an exit code that is wanted. It returns the output.
 func (p program) must(t testing.TB, want int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	out, said := &strings.Builder{}, &strings.Builder{}
@@ -98,7 +97,7 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{unavailable(store.ErrNoStore), exitFailure},
 		{&classed{&merge.SideError{Side: "A", Reason: store.ErrNoStore}, snowfence.ClassUnavailable, ""}, exitUsage},
 		{&classed{&merge.SideError{Side: "A", Reason: store.ErrDamaged}, snowfence.ClassUnavailable, ""}, exitUnavailable},
-		// What is unsafe stays so, whoever reports it.
+		// An unsafe state stays unsafe, in every report.
 		{&classed{&fence.ClockError{}, snowfence.ClassUnavailable, ""}, exitUnsafe},
 		{&fence.UnavailableError{Reason: &fence.ClockError{}}, exitUnsafe},
 	} {

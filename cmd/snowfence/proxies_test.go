@@ -26,7 +26,7 @@ type proxied struct {
 	host    string // that clients ask for, if the proxy passes it on
 }
 
-// proxies are those of the page. Of nginx, files are in the server's folder.
+// proxies are the page's. Of nginx, files are in the server's folder.
 func proxies() []proxied {
 	return []proxied{
 		{"nginx", testkit.Program{

@@ -15,8 +15,8 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// readmeAnswers are the commands of the README that end by themselves, and a part of what each prints. The tests
-// of Go programs run the commands "go mod".
+// readmeAnswers are the commands of the README that end by themselves, and a part of each one's output.
+// The tests of Go programs run the commands "go mod".
 var readmeAnswers = map[string]string{
 	"curl -X POST '127.0.0.1:7600/v1/generators/default/ids?count=3'":       `{"ids":["`,
 	"go install ./cmd/snowfence":                                            "",
@@ -78,7 +78,7 @@ func TestProgramRunsEveryCommandOfTheREADME(t *testing.T) {
 		default:
 			part, known := readmeAnswers[line]
 			if !known {
-				t.Errorf("readmeAnswers does not say what this prints: %s", line)
+				t.Errorf("readmeAnswers lacks this command's output: %s", line)
 			}
 			s.run(command, part)
 			answered++
@@ -119,7 +119,7 @@ func readmeFiles(t *testing.T, folder string) {
 	testkit.NewAuthority(t).IssueTo(t, filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), "snowfence", "127.0.0.1")
 }
 
-// shell runs commands as a user does: those of Go in the checkout, the others in a folder.
+// shell runs commands as a user does: Go's commands in the checkout, the others in a folder.
 type shell struct {
 	t            *testing.T
 	root, folder string

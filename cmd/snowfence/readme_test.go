@@ -49,7 +49,7 @@ func (r readme) commands() (lines []string) {
 	return lines
 }
 
-// TestFiguresOfTheREADMEAreThoseOfTheirPages compares what a command prints into another page.
+// TestFiguresOfTheREADMEAreThoseOfTheirPages compares the figures that a command prints into another page.
 func TestFiguresOfTheREADMEAreThoseOfTheirPages(t *testing.T) {
 	r := readREADME(t)
 	page := func(name string) string {
@@ -125,7 +125,7 @@ func (r readme) built(t *testing.T, files map[string]string, build ...string) st
 			t.Fatalf("%s: %v\n%s", line, err, out)
 		}
 	}
-	// The sums are those of the program, and so is the version of pgx: the newest one may not be known yet.
+	// The sums and the version of pgx are the program's: the newest one may not be known yet.
 	run("cp '" + filepath.Join(r.root, "cmd", "snowfence", "go.sum") + "' go.sum && go mod init example")
 	if strings.Contains(files["store.go"], "pgx") {
 		run(`go mod edit -require github.com/jackc/pgx/v5@$(cd '` + filepath.Join(r.root, "cmd", "snowfence") + `' && go list -m -f '{{.Version}}' github.com/jackc/pgx/v5)`)

@@ -19,7 +19,7 @@ type clientsOfRedis struct {
 	host, port string
 }
 
-// run returns what a program prints, in lines.
+// run returns a program's output, in lines.
 func (c clientsOfRedis) run(stdin, name string, arguments ...string) []string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)

@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// TestSchemaIsAllThatAUserWithoutRightsNeeds has an administrator make what schema prints, for a user who can't.
+// TestSchemaIsAllThatAUserWithoutRightsNeeds has an administrator make the schema, for a user who can't.
 func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 	t.Parallel()
 	admin, _ := database(t, "postgres", "CREATE ROLE schemaless LOGIN PASSWORD '"+testkit.SQLPassword+"'")

@@ -96,8 +96,8 @@ func start(ts *testscript.TestScript, negated bool, args []string) {
 	ts.Setenv(args[0]+"_address", strings.TrimPrefix(d.URL, "http://"))
 }
 
-// halt ends a daemon by a signal and checks that it leaves in good order. What
-// it said is in the file NAME.log.
+// halt ends a daemon by a signal and checks that it leaves in good order. Its output is in the file
+// NAME.log.
 func halt(ts *testscript.TestScript, negated bool, args []string) {
 	signals := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
 	if negated || len(args) != 2 || signals[args[1]] == 0 {

@@ -147,7 +147,7 @@ func (p program) endsNumber(
 func (p program) seriesAudit() *cobra.Command {
 	return p.onSeries(&cobra.Command{
 		Use:   "audit GENERATOR",
-		Short: "List every number and what became of it",
+		Short: "List every number and its state",
 		Long: `Audit lists each number that was ever reserved: reserved, offered again after
 its timeout, confirmed, void with its reason, or missing, if its row was deleted
 by hand. -o json prints one object a line.`,

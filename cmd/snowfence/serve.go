@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/systemd"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/cmd/snowfence/internal/systemd"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/config"
 )

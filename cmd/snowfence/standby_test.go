@@ -46,7 +46,7 @@ func TestStandbyTakesOverAndIDsGoOnIncreasing(t *testing.T) {
 	}
 }
 
-// duo is two daemons of one namespace, and those who ask them.
+// duo is two daemons of one namespace, and their callers.
 type duo struct {
 	t         *testing.T
 	folder    string // of the store; empty if it has a server
@@ -107,7 +107,7 @@ func (d *duo) ask(ctx context.Context, a *asker) {
 	for ctx.Err() == nil {
 		s := d.subjects[a.to]
 		sent := time.Since(d.began)
-		// An error says that there are fewer ids, or none, which is what failovers do.
+		// An error means fewer ids, or none, as in every failover.
 		ids, err := testkit.Mint(ctx, client, s.current().URL, "default", 2, nil)
 		received := time.Since(d.began)
 		if len(ids) > 0 {

@@ -94,8 +94,8 @@ func TestProgramStartedAgainWhileItsLossyStoreIsAwayGoesOnAtOnce(t *testing.T) {
 	}
 }
 
-// TestProgramStartsWhileAStoreIsAway starts a daemon with generators on two stores, one of which is down.
-// The other's generator serves meanwhile, and those of the store serve once it is there.
+// TestProgramStartsWhileAStoreIsAway starts a daemon with generators on two stores while one store is down.
+// The other's generator serves meanwhile, and the store's generators serve once it is there.
 func TestProgramStartsWhileAStoreIsAway(t *testing.T) {
 	t.Parallel()
 	here, away := testkit.StartEngine(t, "etcd"), testkit.StartEngine(t, "postgres")

@@ -32,7 +32,7 @@ type subject struct {
 	daemon *testkit.Daemon
 	starts int
 
-	minted atomic.Int64 // ids, for those who wait for more
+	minted atomic.Int64 // ids, for callers who wait for more
 	ids    []snowfence.ID
 }
 
@@ -110,7 +110,7 @@ func (s *subject) mint(ctx context.Context, most int, pace time.Duration) {
 		rest := 20 * time.Millisecond
 		if d := s.current(); d != nil && d.URL != "" {
 			had := len(s.ids)
-			var err error // it says that there are fewer ids, which is what faults do
+			var err error // it means fewer ids, as in every fault
 			if s.ids, err = testkit.Mint(ctx, client, d.URL, "default", 1+random.IntN(most), s.ids); err == nil {
 				rest = pace
 			}

@@ -41,7 +41,7 @@ func (p program) each(pause time.Duration, show func()) (stop func()) {
 	}
 }
 
-// awaiting notes once what a verb waits for, unless done is called soon.
+// awaiting notes a verb's wait once, unless done is called soon.
 func (p program) awaiting(what string) (done func()) {
 	return p.each(slow, sync.OnceFunc(func() { p.note("waiting for %s; Ctrl-C ends it", what) }))
 }

@@ -50,5 +50,5 @@ func TestNextSaysWhoseWorkerIDItWaitsFor(t *testing.T) {
 			return
 		}
 	}
-	t.Error("interrupted, it does not say what it waited for")
+	t.Error("interrupted, it does not name its wait")
 }

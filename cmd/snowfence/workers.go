@@ -156,7 +156,7 @@ func (p program) workersShow() *cobra.Command {
 would get now. N is the worker number: the datacenter, if the layout has one,
 times 2 to the number of worker bits, plus the worker id.
 
--o json prints what list prints of it, and "claimant": {"claimable","message"}.`,
+-o json prints list's fields of it, and "claimant": {"claimable","message"}.`,
 		Example: `  snowfence workers show 7
   snowfence workers show 7 --namespace orders -o json`,
 		Args: workerArgument,

@@ -115,7 +115,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 					t.Fatal("the holder did not find out")
 				}
 			}
-			// It claims again, and goes on above what it issued before.
+			// It claims again, and goes on above its earlier ids.
 			for !mint() {
 				select {
 				case <-tick.C:

@@ -35,7 +35,7 @@ func (p program) operate(cmd *cobra.Command, w *writing, o registers.Operation, 
 			if cost, err = c.Cost(ctx, asked); err != nil {
 				return unavailable(err)
 			}
-			ask = fmt.Sprintf("%s %s, of which %d are held; %s", o.Verb, text.Count(len(before), "worker id"), len(asked), cost)
+			ask = fmt.Sprintf("%s %s, and %d of them are held; %s", o.Verb, text.Count(len(before), "worker id"), len(asked), cost)
 			if len(before) == 1 {
 				ask = fmt.Sprintf("%s worker %d, %s; %s", o.Verb, before[0].Number, before[0], cost)
 			}
@@ -56,7 +56,7 @@ func (p program) operate(cmd *cobra.Command, w *writing, o registers.Operation, 
 			}
 		}
 		if err != nil && 0 < done && done < len(before) {
-			err = fmt.Errorf("worker %d: %w; those before it are done", before[done].Number, err)
+			err = fmt.Errorf("worker %d: %w; the earlier ones are done", before[done].Number, err)
 		}
 		if err != nil {
 			return unavailable(err)

@@ -169,7 +169,7 @@ func TestTakeOverIsWrittenWhenSomebodyAgrees(t *testing.T) {
 	}
 }
 
-// FuzzParseWorkerList holds that a list is what it says, and never too long.
+// FuzzParseWorkerList holds that a list has its text's numbers, and is never too long.
 func FuzzParseWorkerList(f *testing.F) {
 	for _, seed := range []string{"all", "0", "0-31,40", "3-1", "1-", "-1", "0-9223372036854775807", "4611686018427387903-4611686018427387903", "1,,2"} {
 		f.Add(seed)
