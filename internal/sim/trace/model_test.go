@@ -1,0 +1,194 @@
+package trace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/internal/sim"
+	"snowfence.example/snowfence/internal/sim/trace"
+)
+
+// The plans whose traces are changed. A holder claims, extends, and is asked to end or crashes.
+const (
+	durable  = "nodes 1\npins 1\nlength 600ms\nrough\nat 400ms node 0 terminate 100ms"
+	lossy    = "nodes 1\npins 1\nlength 600ms\nrough\nloss 60ms\nat 400ms node 0 terminate 100ms"
+	resuming = "nodes 1\npins 1\nlength 600ms\nrough\njournals\nat 400ms node 0 crash 10ms"
+)
+
+// run returns the trace of a plan, without remarks.
+func run(t *testing.T, text string) (p sim.Plan, steps []trace.Step) {
+	t.Helper()
+	p, err := sim.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sim.Run(p, sim.Config{Steps: func(s trace.Step) { steps = append(steps, s) }})
+	if len(r.Findings) > 0 {
+		t.Fatal(r.Findings[0])
+	}
+	return p, slices.DeleteFunc(steps, func(s trace.Step) bool { return s.Kind == trace.Remark })
+}
+
+// find returns where the n-th step of a kind is, counted from 0.
+func find(steps []trace.Step, kind trace.Kind, n int) int {
+	for i, s := range steps {
+		if s.Kind != kind {
+			continue
+		}
+		if n--; n < 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// change returns a planted difference: the n-th step of a kind is another one.
+func change(kind trace.Kind, n int, with func(s *trace.Step, steps []trace.Step)) func([]trace.Step) []trace.Step {
+	return func(steps []trace.Step) []trace.Step {
+		with(&steps[find(steps, kind, n)], steps)
+		return steps
+	}
+}
+
+// drop returns another: the n-th step of a kind is missing.
+func drop(kind trace.Kind, n int) func([]trace.Step) []trace.Step {
+	return func(steps []trace.Step) []trace.Step {
+		at := find(steps, kind, n)
+		return slices.Delete(steps, at, at+1)
+	}
+}
+
+// move returns another: the n-th step of a kind happens right after the m-th one of a kind.
+func move(kind trace.Kind, n int, after trace.Kind, m int) func([]trace.Step) []trace.Step {
+	return func(steps []trace.Step) []trace.Step {
+		from := find(steps, kind, n)
+		s := steps[from]
+		steps = slices.Delete(steps, from, from+1)
+		return slices.Insert(steps, find(steps, after, m)+1, s)
+	}
+}
+
+// extend returns another: a second extension follows the n-th step of a kind.
+func extend(after trace.Kind, n int) func([]trace.Step) []trace.Step {
+	return func(steps []trace.Step) []trace.Step {
+		s := steps[find(steps, trace.Extend, 0)]
+		s.Write = "another"
+		return slices.Insert(steps, find(steps, after, n)+1, s)
+	}
+}
+
+func TestModelRefusesEachDifferenceInATrace(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, plan string
+		plant      func([]trace.Step) []trace.Step
+		kind       trace.Kind // of the step that is refused
+		guard      string
+	}{
+		{"a stamp at the bound", durable, change(trace.Stamp, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Until = steps[find(steps, trace.Use, 0)].Until + 1
+		}), trace.Stamp, "stamps: LAST_STAMP"},
+		{"a stamp below an earlier one", durable, change(trace.Stamp, 9, func(s *trace.Step, steps []trace.Step) {
+			s.Floor = steps[find(steps, trace.Stamp, 0)].Floor
+		}), trace.Stamp, "stamps: select(t : nxt[i]"},
+		{"a stamp after the release was asked for", durable, move(trace.Stamp, 9, trace.Asked, 0), trace.Stamp, "stamps: CAN_STAMP"},
+		{"a stamp before the bound is acknowledged", durable, move(trace.Stamp, 0, trace.Claim, 0), trace.Stamp, "stamps: CAN_STAMP"},
+		{"an extension from a stale version", durable, change(trace.Extend, 1, func(s *trace.Step, steps []trace.Step) {
+			s.Guard = steps[find(steps, trace.Extend, 0)].Guard
+		}), trace.Extend, "extends: send(EXTEND, ver[i], u)"},
+		{"an extension that lowers until", durable, change(trace.Extend, 1, func(s *trace.Step, steps []trace.Step) {
+			s.Until = steps[find(steps, trace.Extend, 0)].Until - 1
+		}), trace.Extend, "extends: select(u : until[ver[i]]"},
+		{"a use without the acknowledgement", durable, drop(trace.Acknowledged, 1), trace.Use, "grant: until[b] > use[i]"},
+		{"an extension while another one is open", durable, extend(trace.Extend, 0), trace.Extend, "extends: ver[i] != 0"},
+		{"an extension after the release was asked for", durable, extend(trace.Asked, 0), trace.Extend, "extends: ver[i] != 0"},
+		{"a claim from below the guarded until", durable, change(trace.Claim, 1, func(s *trace.Step, steps []trace.Step) {
+			s.Floor = steps[find(steps, trace.Release, 0)].Until - 1
+		}), trace.Claim, "claims: select(t : FLOOR_FROM(e)"},
+		{"a claim of an earlier version", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
+			s.Guard = ""
+		}), trace.Effect, "Wire: MATCHES(w)"},
+		{"a claim of a version that never was", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
+			s.Guard = "never"
+		}), trace.Claim, "claims: e = cur;"},
+		{"a release below what was stamped", durable, change(trace.Release, 0, func(s *trace.Step, _ []trace.Step) {
+			s.Until--
+		}), trace.Release, "releases: u = RELEASED;"},
+		{"an acknowledgement of what the store did not take", durable, drop(trace.Effect, 1), trace.Acknowledged, "is acknowledged: open[i] != 0"},
+		{"a write that nobody sent", durable, drop(trace.Extend, 1), trace.Effect, "Wire: kind[w] != FREE"},
+		{"a write that is stored otherwise", durable, change(trace.Effect, 1, func(s *trace.Step, _ []trace.Step) {
+			s.Until++
+		}), trace.Effect, "send: until[w] = u;"},
+		{"a durable store that loses a write", durable, change(trace.Acknowledged, 1, func(s *trace.Step, steps []trace.Step) {
+			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
+		}), trace.Failover, "Failover: LOSABLE"},
+		{"a use before confirmation", lossy, move(trace.Use, 0, trace.Acknowledged, 0), trace.Use, "grant: until[b] > use[i]"},
+		{"a confirmation that was sent too early", lossy, change(trace.Extend, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Clock = steps[find(steps, trace.Acknowledged, 0)].Clock + 59e6
+		}), trace.Use, "grant: until[b] > use[i]"},
+		{"a loss of a confirmed write", lossy, change(trace.Use, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
+		}), trace.Failover, "Failover: LOSABLE"},
+		{"a term that goes on below what was used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Floor = steps[find(steps, trace.Use, 0)].Floor
+		}), trace.Resume, "journal: Each generator begins"},
+		{"a term that goes on above what was confirmed", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
+			s.Until += 1000
+		}), trace.Resume, "journal: stay below an until"},
+		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), trace.Resume, "journal: At most one process"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p, steps := run(t, test.plan)
+			if err := replay(p, steps); err != nil {
+				t.Fatalf("the trace itself: %v", err)
+			}
+			var refused *trace.Refusal
+			err := replay(p, test.plant(steps))
+			if !errors.As(err, &refused) || refused.Step.Kind != test.kind || !strings.HasPrefix(refused.Guard, test.guard) {
+				t.Errorf("got %v, want a step of kind %d, refused by %s", err, test.kind, test.guard)
+			}
+		})
+	}
+}
+
+// replay returns the first refusal of a trace.
+func replay(p sim.Plan, steps []trace.Step) error {
+	m := trace.NewModel(p.Loss)
+	for _, s := range steps {
+		if err := m.Take(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestGuardsStandInTheModel holds the guards to the texts that they are named after.
+func TestGuardsStandInTheModel(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.FromSlash(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	model, proof := read("../../../formal/lease.pml")+read("../../../formal/mutants.pml"), read("../../../docs/proof.md")
+	guards := regexp.MustCompile(`return "([^:"]+): ([^"]+)"`).FindAllStringSubmatch(read("model.go"), -1)
+	if len(guards) < 25 {
+		t.Errorf("there are only %d guards", len(guards))
+	}
+	for _, g := range guards {
+		where := model
+		if g[1] == "journal" {
+			where = proof
+		}
+		if !strings.Contains(where, g[2]) || g[1] != "journal" && !strings.Contains(strings.ToLower(model), strings.TrimPrefix(strings.ToLower(g[1]), "is ")) {
+			t.Errorf("%s: %q does not stand in the model", g[1], g[2])
+		}
+	}
+}
