@@ -111,10 +111,10 @@ func (s *server) reread() {
 			s.past[key] = nil
 			delete(s.registers, key)
 			s.noteRecord(key, nil)
-			s.recordAt(trace.Failover, key, "", stored.Register{})
+			s.recordAt(trace.Failover, key, "", "", stored.Register{})
 			continue
 		}
-		s.recordAt(trace.Failover, key, entry.Version, stored.Register{})
+		s.recordAt(trace.Failover, key, "", entry.Version, stored.Register{})
 		s.noteRecord(key, entry.Value)
 		past := s.past[key]
 		kept := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == entry.Version })

@@ -6,6 +6,7 @@ import (
 
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -46,6 +47,8 @@ type answer struct {
 // a copy, at once or when the borrower has long gone on.
 func (n *node) borrow(q question) {
 	w := n.w
+	does := [...]string{claiming: "asks a daemon for a worker id", extending: "asks a daemon for an extension", releasing: "gives its worker id back"}
+	n.record(trace.Step{Kind: trace.Remark, Note: does[q.verb]})
 	if q.verb == extending {
 		n.spring(lease.Call{Verb: lease.Swap})
 	}

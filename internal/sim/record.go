@@ -19,11 +19,12 @@ func (w *world) record(s trace.Step) {
 	}
 }
 
-// recordAt records a step of a register: a write that took effect, or the version that it shows after a loss.
-func (s *server) recordAt(kind trace.Kind, key string, version store.Version, r stored.Register) {
-	if isRegister(key) {
+// recordAt records a step of a register: a write and what became of it, or the version that it shows after a loss.
+func (s *server) recordAt(kind trace.Kind, key string, guard, version store.Version, r stored.Register) {
+	if s.w.steps != nil && isRegister(key) {
 		s.w.record(trace.Step{
-			Kind: kind, Place: "the store", Register: s.register(key), Version: string(version), Write: r.Write, Until: int64(r.Until),
+			Kind: kind, Place: "the store", Register: s.register(key), Guard: string(guard), Version: string(version),
+			Write: r.Write, Until: int64(r.Until),
 		})
 	}
 }

@@ -164,6 +164,8 @@ func (d desk) Swap(_ context.Context, key string, prev store.Version, value []by
 	}
 	version, err := s.write(key, prev, value)
 	if errors.Is(err, store.ErrConflict) {
+		register, _ := stored.DecodeRegister(value)
+		s.recordAt(trace.Conflict, key, prev, s.version(key), register)
 		w.tally.Counts[Conflicts]++
 	}
 	if err != nil {
@@ -212,7 +214,7 @@ func (s *server) stored(e store.Entry) {
 	s.terms[e.Version] = register.Term
 	s.registers[e.Key] = register
 	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, e.Key)
-	s.recordAt(trace.Effect, e.Key, e.Version, register)
+	s.recordAt(trace.Effect, e.Key, "", e.Version, register)
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)

@@ -11,6 +11,7 @@ type Kind uint8
 // The kinds. Behind each stands the step of the model.
 const (
 	Remark       Kind = iota + 1 // none: a fault, or an answer that decides nothing
+	Conflict                     // none: the guard of a write does not match
 	Claim                        // claims
 	Extend                       // extends
 	Release                      // releases
@@ -54,6 +55,8 @@ func (s Step) String() string {
 		what = fmt.Sprintf("releases %s"+swap, s.Register, s.Write, s.Guard, s.Until)
 	case Effect:
 		what = fmt.Sprintf("takes write %s of %s as version %s: until is %d", s.Write, s.Register, s.Version, s.Until)
+	case Conflict:
+		what = fmt.Sprintf("refuses write %s of %s: it swaps version %s, and the register shows version %s", s.Write, s.Register, s.Guard, s.Version)
 	case Failover:
 		what = fmt.Sprintf("loses writes: %s shows version %s", s.Register, s.Version)
 	case Acknowledged:
@@ -64,11 +67,11 @@ func (s Step) String() string {
 		what = "is asked to end: it stamps no more"
 	case Use:
 		what = fmt.Sprintf("may stamp ticks below %d", s.Until)
-		if s.Floor > 0 {
+		if s.Floor != 0 {
 			what = fmt.Sprintf("may stamp ticks from %d to below %d", s.Floor, s.Until)
 		}
 	case Stamp:
-		what = fmt.Sprintf("stamps ticks %d to %d of %s", s.Floor, s.Until-1, s.Register)
+		what = fmt.Sprintf("stamps ticks %d to %d", s.Floor, s.Until-1)
 	case Resume:
 		what = fmt.Sprintf("goes on with its journal: version %s of %s, used %d, usable %d", s.Version, s.Register, s.Floor, s.Until)
 	}
