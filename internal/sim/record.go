@@ -22,10 +22,9 @@ func (w *world) record(s trace.Step) {
 // recordAt records a step of a register: a write and what became of it, or the version that it shows after a loss.
 func (s *server) recordAt(kind trace.Kind, key string, guard, version store.Version, r stored.Register) {
 	if s.w.steps != nil && isRegister(key) {
-		s.w.record(trace.Step{
-			Kind: kind, Place: "the store", Register: s.register(key), Guard: string(guard), Version: string(version),
-			Write: r.Write, Until: int64(r.Until),
-		})
+		step := trace.Step{Kind: kind, Place: "the store", Register: s.register(key), Write: r.Write, Until: int64(r.Until)}
+		step.Guard, step.Version = string(guard), string(version)
+		s.w.record(step)
 	}
 }
 
@@ -47,7 +46,6 @@ func (n *node) record(s trace.Step) {
 type recorder struct {
 	call  lease.Call // to the store
 	write lease.Call // the swap of a register whose outcome may be open; zero for none
-	mark  string     // of that write
 }
 
 // record records what a holder does for an event.
@@ -59,7 +57,7 @@ func (h *holder) record(e lease.Event, requests []lease.Request) {
 			n.record(h.resumption(*e.Page))
 		}
 	case lease.Reply:
-		if h.sent.mark != "" && e.ID == h.sent.call.ID && h.sent.call.Key == h.sent.write.Key {
+		if e.ID == h.sent.call.ID && h.sent.call.Key == h.sent.write.Key && h.sent.write.Value != nil {
 			n.record(h.outcome(e))
 		}
 	case lease.ReleaseAsked:
@@ -96,7 +94,7 @@ func (h *holder) sending(call lease.Call, r stored.Register) trace.Step {
 	case h.state.View().Register.Holder:
 		kind = trace.Extend
 	}
-	h.sent.write, h.sent.mark = call, r.Write
+	h.sent.write = call
 	return trace.Step{
 		Kind: kind, Register: h.site.node.server.register(call.Key), Write: r.Write, Guard: string(call.Prev),
 		Floor: int64(r.Floor), Until: int64(r.Until),
@@ -105,7 +103,8 @@ func (h *holder) sending(call lease.Call, r stored.Register) trace.Step {
 
 // outcome is the step that an answer to a write makes, or to a read after it.
 func (h *holder) outcome(e lease.Reply) trace.Step {
-	s := trace.Step{Kind: trace.Remark, Write: h.sent.mark}
+	register, _ := asRegister(h.sent.write)
+	s := trace.Step{Kind: trace.Remark, Write: register.Write}
 	switch {
 	case e.Outcome == lease.Swapped:
 		s.Kind, s.Version = trace.Acknowledged, string(e.Version)
@@ -133,8 +132,8 @@ func (h *holder) resumption(p stored.Page) trace.Step {
 		Kind: trace.Resume, Register: h.site.node.server.register(key), Version: string(p.Version),
 		Floor: int64(p.Used), Until: int64(p.Usable), Clock: -p.Age,
 	}
-	if r, err := stored.DecodeRegister(p.Pending); err == nil {
-		h.sent.write, h.sent.mark = lease.Call{Key: key, Prev: p.Version, Value: p.Pending}, r.Write
+	h.sent.write = lease.Call{Verb: lease.Swap, Key: key, Prev: p.Version, Value: p.Pending}
+	if r, ok := asRegister(h.sent.write); ok {
 		s.Write, s.Bound = r.Write, int64(r.Until)
 	}
 	return s

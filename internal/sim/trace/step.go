@@ -42,38 +42,12 @@ type Step struct {
 	Note         string // in plain words: of Remark and Forget
 }
 
-// String describes the step, without its time.
+// String names the step, with its fields as they are.
 func (s Step) String() string {
-	const swap = " by write %s: it swaps version %s, until %d"
-	what := s.Note
-	switch s.Kind {
-	case Claim:
-		what = fmt.Sprintf("claims %s from tick %d on"+swap, s.Register, s.Floor, s.Write, s.Guard, s.Until)
-	case Extend:
-		what = fmt.Sprintf("extends %s"+swap, s.Register, s.Write, s.Guard, s.Until)
-	case Release:
-		what = fmt.Sprintf("releases %s"+swap, s.Register, s.Write, s.Guard, s.Until)
-	case Effect:
-		what = fmt.Sprintf("takes write %s of %s as version %s: until is %d", s.Write, s.Register, s.Version, s.Until)
-	case Conflict:
-		what = fmt.Sprintf("refuses write %s of %s: it swaps version %s, and the register shows version %s", s.Write, s.Register, s.Guard, s.Version)
-	case Failover:
-		what = fmt.Sprintf("loses writes: %s shows version %s", s.Register, s.Version)
-	case Acknowledged:
-		what = fmt.Sprintf("receives the acknowledgement of write %s: it is version %s", s.Write, s.Version)
-	case Read:
-		what = fmt.Sprintf("reads the register: it shows write %s, as version %s", s.Write, s.Version)
-	case Asked:
-		what = "is asked to end: it stamps no more"
-	case Use:
-		what = fmt.Sprintf("may stamp ticks below %d", s.Until)
-		if s.Floor != 0 {
-			what = fmt.Sprintf("may stamp ticks from %d to below %d", s.Floor, s.Until)
-		}
-	case Stamp:
-		what = fmt.Sprintf("stamps ticks %d to %d", s.Floor, s.Until-1)
-	case Resume:
-		what = fmt.Sprintf("goes on with its journal: version %s of %s, used %d, usable %d", s.Version, s.Register, s.Floor, s.Until)
+	words := [...]string{
+		Remark: "notes: ", Conflict: "refuses", Claim: "claims", Extend: "extends", Release: "releases", Effect: "takes", Failover: "loses",
+		Acknowledged: "receives", Read: "reads", Asked: "is asked to end", Use: "may stamp", Stamp: "stamps", Forget: "forgets: ", Resume: "resumes",
 	}
-	return s.Place + " " + what
+	return fmt.Sprintf("%s %s %s%s (write %.8s, guard %.8s, version %.8s, ticks %d to %d)",
+		s.Place, words[s.Kind], s.Register, s.Note, s.Write, s.Guard, s.Version, s.Floor, s.Until)
 }
