@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -52,6 +53,7 @@ type node struct {
 	open       *write
 	ver        string // the version that was acknowledged last; empty without a term
 	nxt, use   int64
+	last       int64 // the last tick that it stamped; 0 for none
 	sealed     bool
 	pend, aged []bound // aged: those of pend that were old enough when the open write was sent
 }
@@ -298,7 +300,7 @@ func (m *Model) acknowledge(s Step, n *node, w *write) (refused string) {
 	for _, b := range n.pend {
 		switch {
 		case slices.Contains(n.aged, b):
-			refused = max(refused, n.grant(b))
+			refused = cmp.Or(refused, n.grant(b))
 			continue
 		case b.until >= w.until:
 			z = 0 // known before
@@ -322,14 +324,14 @@ func (n *node) grant(b bound) string {
 	return ""
 }
 
-// stamp is the generator. A term may stamp its last tick again, with other sequences.
+// stamp is the generator. It may stamp its last tick again, with other sequences.
 func (n *node) stamp(s Step, r *register) string {
 	switch {
 	case n.register != r || n.use == 0:
 		return "stamps: CAN_STAMP"
 	case s.Until > n.use:
 		return "stamps: LAST_STAMP"
-	case s.Floor < n.nxt && s.Floor != n.term.end-1:
+	case s.Floor < n.nxt && s.Floor != n.last:
 		return "stamps: select(t : nxt[i] .. LAST_STAMP)"
 	}
 	for _, t := range r.terms {
@@ -340,7 +342,7 @@ func (n *node) stamp(s Step, r *register) string {
 	if n.term.end == 0 {
 		n.term.first = s.Floor
 	}
-	n.term.end, n.nxt = s.Until, s.Until
+	n.term.end, n.nxt, n.last = s.Until, s.Until, s.Until-1
 	return ""
 }
 

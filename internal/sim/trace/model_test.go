@@ -47,6 +47,16 @@ func find(steps []trace.Step, kind trace.Kind, n int) int {
 	return -1
 }
 
+// last returns the last step of a kind.
+func last(steps []trace.Step, kind trace.Kind) trace.Step {
+	for _, s := range slices.Backward(steps) {
+		if s.Kind == kind {
+			return s
+		}
+	}
+	return trace.Step{}
+}
+
 // change returns a planted difference: the n-th step of a kind is another one.
 func change(kind trace.Kind, n int, with func(s *trace.Step, steps []trace.Step)) func([]trace.Step) []trace.Step {
 	return func(steps []trace.Step) []trace.Step {
@@ -137,6 +147,11 @@ func TestModelRefusesEachDifferenceInATrace(t *testing.T) {
 		{"a term that goes on below what was used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Use, 0)].Floor
 		}), trace.Resume, "journal: Each generator begins"},
+		{"a stamp of the last tick of an earlier process", resuming, func(steps []trace.Step) []trace.Step {
+			stamped := steps[:find(steps, trace.Resume, 0)]
+			steps[len(stamped)+find(steps[len(stamped):], trace.Stamp, 0)].Floor = last(stamped, trace.Stamp).Until - 1
+			return steps
+		}, trace.Stamp, "stamps: select(t : nxt[i]"},
 		{"a term that goes on above what was confirmed", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until += 1000
 		}), trace.Resume, "journal: stay below an until"},
