@@ -63,6 +63,7 @@
 // intake.go and supply.go judge it. Another one is borrower.go, a program without a
 // fence; lending.go takes its questions to the daemons, which live beside our holders.
 // caller.go makes the calls for ids. The ids come to ledger.go, and calm.go says what
-// is owed when the faults have ended. In testdata are scenarios, each of which opens
-// with the claim that it proves.
+// is owed when the faults have ended. record.go writes the steps of a run for package
+// trace, which holds them against the model of the protocol. In testdata are scenarios,
+// each of which opens with the claim that it proves.
 package sim

@@ -47,8 +47,8 @@ type answer struct {
 // a copy, at once or when the borrower has long gone on.
 func (n *node) borrow(q question) {
 	w := n.w
-	does := [...]string{claiming: "asks a daemon for a worker id", extending: "asks a daemon for an extension", releasing: "gives its worker id back"}
-	n.record(trace.Step{Kind: trace.Remark, Note: does[q.verb]})
+	asks := [...]string{claiming: "for a worker id", extending: "for an extension", releasing: "to take its worker id back"}
+	n.record(trace.Step{Kind: trace.Remark, Note: "asks a daemon " + asks[q.verb]})
 	if q.verb == extending {
 		n.spring(lease.Call{Verb: lease.Swap})
 	}

@@ -45,8 +45,9 @@ type Step struct {
 // String names the step, with its fields as they are.
 func (s Step) String() string {
 	words := [...]string{
-		Remark: "notes: ", Conflict: "refuses", Claim: "claims", Extend: "extends", Release: "releases", Effect: "takes", Failover: "loses",
-		Acknowledged: "receives", Read: "reads", Asked: "is asked to end", Use: "may stamp", Stamp: "stamps", Forget: "forgets: ", Resume: "resumes",
+		Remark: "notes: ", Conflict: "refuses", Claim: "claims", Extend: "extends", Release: "releases", Effect: "takes",
+		Failover: "loses", Acknowledged: "receives", Read: "reads", Asked: "is asked to end", Use: "may stamp", Stamp: "stamps",
+		Forget: "forgets: ", Resume: "resumes",
 	}
 	return fmt.Sprintf("%s %s %s%s (write %.8s, guard %.8s, version %.8s, ticks %d to %d)",
 		s.Place, words[s.Kind], s.Register, s.Note, s.Write, s.Guard, s.Version, s.Floor, s.Until)

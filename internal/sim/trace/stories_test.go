@@ -177,7 +177,7 @@ func words(s trace.Step) string {
 	case trace.Effect:
 		what = fmt.Sprintf("takes write %s of %s as version %s: until is %d", s.Write, s.Register, s.Version, s.Until)
 	case trace.Conflict:
-		what = fmt.Sprintf("refuses write %s of %s: it swaps version %s, and the register shows version %s", s.Write, s.Register, s.Guard, s.Version)
+		what = fmt.Sprintf("refuses write %s of %s: it swaps version %s, and version %s is there", s.Write, s.Register, s.Guard, s.Version)
 	case trace.Failover:
 		what = fmt.Sprintf("loses writes: %s shows version %s", s.Register, s.Version)
 	case trace.Acknowledged:
