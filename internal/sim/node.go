@@ -135,6 +135,7 @@ func (n *node) end(rest time.Duration) {
 	if !n.alive {
 		return
 	}
+	n.record(trace.Step{Kind: trace.Forget, Note: "is gone"})
 	n.alive = false
 	n.process++
 	if !n.borrows {

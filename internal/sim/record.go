@@ -11,20 +11,12 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// record gives a step to the reader of the trace, if there is one.
-func (w *world) record(s trace.Step) {
-	if w.steps != nil {
-		s.At = w.agenda.Now()
-		w.steps(s)
-	}
-}
-
 // recordAt records a step of a register: a write and what became of it, or the version that it shows after a loss.
 func (s *server) recordAt(kind trace.Kind, key string, guard, version store.Version, r stored.Register) {
 	if s.w.steps != nil && isRegister(key) {
 		step := trace.Step{Kind: kind, Place: "the store", Register: s.register(key), Write: r.Write, Until: int64(r.Until)}
-		step.Guard, step.Version = string(guard), string(version)
-		s.w.record(step)
+		step.At, step.Guard, step.Version = s.w.agenda.Now(), string(guard), string(version)
+		s.w.steps(step)
 	}
 }
 
@@ -36,9 +28,9 @@ func (s *server) register(key string) string {
 // record records a step of the present process.
 func (n *node) record(s trace.Step) {
 	if n.w.steps != nil {
-		s.Place = fmt.Sprintf("%s process %d", n.host, n.process)
+		s.At, s.Place = n.w.agenda.Now(), fmt.Sprintf("%s process %d", n.host, n.process)
 		s.Clock += n.clock.Monotonic()
-		n.w.record(s)
+		n.w.steps(s)
 	}
 }
 
@@ -75,10 +67,7 @@ func (h *holder) record(e lease.Event, requests []lease.Request) {
 		case lease.Extend:
 			n.record(trace.Step{Kind: trace.Use, Until: int64(r.Until)})
 		case lease.Report:
-			switch r.What {
-			case lease.Ended:
-				n.record(trace.Step{Kind: trace.Forget, Note: "ends"})
-			case lease.Lost, lease.GaveUp, lease.Broken:
+			if r.What == lease.Lost || r.What == lease.GaveUp || r.What == lease.Broken {
 				n.record(trace.Step{Kind: trace.Forget, Note: fmt.Sprintf("gives up: %v", r.Err)})
 			}
 		}
@@ -114,10 +103,8 @@ func (h *holder) outcome(e lease.Reply) trace.Step {
 		s.Note = "has no answer"
 	case e.Outcome == lease.Conflict:
 		s.Note = "receives a conflict"
-	case e.Entry.Version == h.sent.write.Prev:
-		s.Note = "reads the register: its write has taken no effect"
 	default:
-		s.Note = "reads the register: it shows another version"
+		s.Note = "reads the register: its write is not there"
 	}
 	if s.Note == "" {
 		h.sent = recorder{}

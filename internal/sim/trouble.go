@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"snowfence.example/snowfence/internal/lease"
-	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -122,9 +121,6 @@ func (n *node) glitch(f Fault) {
 
 // crash ends the process without a word.
 func (n *node) crash(power bool, rest time.Duration) {
-	if n.alive {
-		n.record(trace.Step{Kind: trace.Forget, Note: "crashes"})
-	}
 	if n.w.plan.Journals && !n.borrows {
 		n.disk.crash(power)
 	}

@@ -257,7 +257,8 @@ func (w *world) struck(k Kind, place int, format string, args ...any) {
 	w.tally.Faults[k]++
 	w.sum(uint64(k), uint64(int64(place)))
 	if w.steps != nil {
-		w.record(trace.Step{Kind: trace.Remark, Place: "fault", Note: fmt.Sprintf(k.String()+": "+format, args...)})
+		note := fmt.Sprintf(k.String()+": "+format, args...)
+		w.steps(trace.Step{At: w.agenda.Now(), Kind: trace.Remark, Place: "fault", Note: note})
 	}
 	if w.trace != nil {
 		w.tell("FAULT %s: %s", k, fmt.Sprintf(format, args...))

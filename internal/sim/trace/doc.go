@@ -3,8 +3,8 @@
 //
 // The simulation writes what its processes and stores do as [Step] values. A [Model] takes these steps
 // one after the other. It has the variables of formal/lease.pml under their names there, and
-// the same guards. A step that no guard of the model allows is refused with a [Refusal], which names
-// the guard in the words of lease.pml. The folder testdata has runs whose steps are told for people.
+// the same guards. A step that no guard of the model allows is refused, with the guard in the words of
+// lease.pml. The folder testdata has runs whose steps are told for people.
 //
 //	m := trace.NewModel(loss)
 //	for each step: err := m.Take(step)

@@ -70,26 +70,15 @@ func NewModel(loss time.Duration) *Model {
 	return &Model{loss: loss, registers: make(map[string]*register), nodes: make(map[string]*node), writes: make(map[string]*write)}
 }
 
-// Take takes the next step of the trace. A *[Refusal] is returned for a step that the model does not have. The
+// Take takes the next step of the trace. An error is returned for a step that a guard of the model does not allow. It
+// names the step, where the guard stands, and the guard's text in lease.pml, or of a journal in docs/proof.md. The
 // model is of no use after it.
 func (m *Model) Take(s Step) error {
 	m.taken++
 	if guard := m.take(s, m.node(s.Place), m.register(s.Register)); guard != "" {
-		return &Refusal{Number: m.taken, Step: s, Guard: guard}
+		return fmt.Errorf("step %d, after %s: %s: refused by %s", m.taken, s.At, s, guard)
 	}
 	return nil
-}
-
-// Refusal is returned for a step that a guard of the model does not allow.
-type Refusal struct {
-	Number int // of the step in the trace, from 1
-	Step   Step
-	Guard  string // where it stands, and its text in lease.pml; of a journal, in docs/proof.md
-}
-
-// Error names the step and the guard.
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("step %d, after %s: %s: refused by %s", r.Number, r.Step.At, r.Step, r.Guard)
 }
 
 func (m *Model) node(name string) *node {

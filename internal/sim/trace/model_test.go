@@ -1,7 +1,6 @@
 package trace_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,8 +95,7 @@ func extend(after trace.Kind, n int) func([]trace.Step) []trace.Step {
 type difference struct {
 	name, plan string
 	plant      func([]trace.Step) []trace.Step
-	kind       trace.Kind // of the step that is refused
-	guard      string     // that refuses it, or its beginning
+	guard      string // that refuses the step, or its beginning
 }
 
 // wrongSteps are differences in what a holder does.
@@ -105,66 +103,66 @@ func wrongSteps() []difference {
 	return []difference{
 		{"a stamp at the bound", durable, change(trace.Stamp, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Until = steps[find(steps, trace.Use, 0)].Until + 1
-		}), trace.Stamp, "stamps: LAST_STAMP"},
+		}), "stamps: LAST_STAMP"},
 		{"a stamp below an earlier one", durable, change(trace.Stamp, 9, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Stamp, 0)].Floor
-		}), trace.Stamp, "stamps: select(t : nxt[i]"},
-		{"a stamp after the release was asked for", durable, move(trace.Stamp, 9, trace.Asked, 0), trace.Stamp, "stamps: CAN_STAMP"},
-		{"a stamp before the bound is acknowledged", durable, move(trace.Stamp, 0, trace.Claim, 0), trace.Stamp, "stamps: CAN_STAMP"},
+		}), "stamps: select(t : nxt[i]"},
+		{"a stamp after the release was asked for", durable, move(trace.Stamp, 9, trace.Asked, 0), "stamps: CAN_STAMP"},
+		{"a stamp before the bound is acknowledged", durable, move(trace.Stamp, 0, trace.Claim, 0), "stamps: CAN_STAMP"},
 		{"an extension from a stale version", durable, change(trace.Extend, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Guard = steps[find(steps, trace.Extend, 0)].Guard
-		}), trace.Extend, "extends: send(EXTEND, ver[i], u)"},
+		}), "extends: send(EXTEND, ver[i], u)"},
 		{"an extension that lowers until", durable, change(trace.Extend, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Until = steps[find(steps, trace.Extend, 0)].Until - 1
-		}), trace.Extend, "extends: select(u : until[ver[i]]"},
-		{"a use without the acknowledgement", durable, drop(trace.Acknowledged, 1), trace.Use, "grant: until[b] > use[i]"},
-		{"an extension while another one is open", durable, extend(trace.Extend, 0), trace.Extend, "extends: ver[i] != 0"},
-		{"an extension after the release was asked for", durable, extend(trace.Asked, 0), trace.Extend, "extends: ver[i] != 0"},
+		}), "extends: select(u : until[ver[i]]"},
+		{"a use without the acknowledgement", durable, drop(trace.Acknowledged, 1), "grant: until[b] > use[i]"},
+		{"an extension while another one is open", durable, extend(trace.Extend, 0), "extends: ver[i] != 0"},
+		{"an extension after the release was asked for", durable, extend(trace.Asked, 0), "extends: ver[i] != 0"},
 		{"a claim from below the guarded until", durable, change(trace.Claim, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Release, 0)].Until - 1
-		}), trace.Claim, "claims: select(t : FLOOR_FROM(e)"},
+		}), "claims: select(t : FLOOR_FROM(e)"},
 		{"a claim of an earlier version", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Guard = ""
-		}), trace.Effect, "Wire: MATCHES(w)"},
+		}), "Wire: MATCHES(w)"},
 		{"a claim of a version that never was", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Guard = "never"
-		}), trace.Claim, "claims: e = cur;"},
+		}), "claims: e = cur;"},
 		{"a release below what was stamped", durable, change(trace.Release, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until--
-		}), trace.Release, "releases: u = RELEASED;"},
+		}), "releases: u = RELEASED;"},
 	}
 }
 
 // wrongWorlds are differences in what the store does, on lossy stores, and with journals.
 func wrongWorlds() []difference {
 	return []difference{
-		{"an acknowledgement without an effect", durable, drop(trace.Effect, 1), trace.Acknowledged, "is acknowledged: open[i] != 0"},
-		{"a write that nobody sent", durable, drop(trace.Extend, 1), trace.Effect, "Wire: kind[w] != FREE"},
+		{"an acknowledgement without an effect", durable, drop(trace.Effect, 1), "is acknowledged: open[i] != 0"},
+		{"a write that nobody sent", durable, drop(trace.Extend, 1), "Wire: kind[w] != FREE"},
 		{"a write that is stored otherwise", durable, change(trace.Effect, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Until++
-		}), trace.Effect, "send: until[w] = u;"},
+		}), "send: until[w] = u;"},
 		{"a durable store that loses a write", durable, change(trace.Acknowledged, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
-		}), trace.Failover, "Failover: LOSABLE"},
-		{"a use before confirmation", lossy, move(trace.Use, 0, trace.Acknowledged, 0), trace.Use, "grant: until[b] > use[i]"},
+		}), "Failover: LOSABLE"},
+		{"a use before confirmation", lossy, move(trace.Use, 0, trace.Acknowledged, 0), "grant: until[b] > use[i]"},
 		{"a confirmation that was sent too early", lossy, change(trace.Extend, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Clock = steps[find(steps, trace.Acknowledged, 0)].Clock + 59e6
-		}), trace.Use, "grant: until[b] > use[i]"},
+		}), "grant: until[b] > use[i]"},
 		{"a loss of a confirmed write", lossy, change(trace.Use, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
-		}), trace.Failover, "Failover: LOSABLE"},
+		}), "Failover: LOSABLE"},
 		{"a term that goes on below what was used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Use, 0)].Floor
-		}), trace.Resume, "journal: Each generator begins"},
+		}), "journal: Each generator begins"},
 		{"a stamp of the last tick of an earlier process", resuming, func(steps []trace.Step) []trace.Step {
 			stamped := steps[:find(steps, trace.Resume, 0)]
 			steps[len(stamped)+find(steps[len(stamped):], trace.Stamp, 0)].Floor = last(stamped, trace.Stamp).Until - 1
 			return steps
-		}, trace.Stamp, "stamps: select(t : nxt[i]"},
+		}, "stamps: select(t : nxt[i]"},
 		{"a term that goes on above what was confirmed", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until += 1000
-		}), trace.Resume, "journal: stay below an until"},
-		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), trace.Resume, "journal: At most one process"},
+		}), "journal: stay below an until"},
+		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), "journal: At most one process"},
 	}
 }
 
@@ -176,10 +174,8 @@ func TestModelRefusesEachDifferenceInATrace(t *testing.T) {
 			if err := replay(p, steps); err != nil {
 				t.Fatalf("the trace itself: %v", err)
 			}
-			var refused *trace.Refusal
-			err := replay(p, test.plant(steps))
-			if !errors.As(err, &refused) || refused.Step.Kind != test.kind || !strings.HasPrefix(refused.Guard, test.guard) {
-				t.Errorf("got %v, want a step of kind %d, refused by %s", err, test.kind, test.guard)
+			if err := replay(p, test.plant(steps)); err == nil || !strings.Contains(err.Error(), "refused by "+test.guard) {
+				t.Errorf("got %v, want a step that is refused by %s", err, test.guard)
 			}
 		})
 	}
