@@ -10,6 +10,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/internal/sim/trace"
 )
 
 // borrower is a program without a fence: it borrows a worker id of the daemons, and mints by [lend.Held]. It gets the time
@@ -194,6 +195,7 @@ func (b *borrower) hear(a answer) {
 // answered plans the next extension: when it is due, and now and then sooner, as a port in a hurry may do.
 func (b *borrower) answered() {
 	b.asked, b.due = nil, b.held.Due()
+	b.site.node.record(trace.Step{Kind: trace.Use, Until: int64(b.held.Usable())})
 	if now := b.site.Clock.Monotonic(); chance(b.site.Rand, 25) {
 		b.due = now + upTo(b.site.Rand, b.due-now)
 	}

@@ -62,5 +62,6 @@
 // Another one is borrower.go, a program without a fence; lending.go takes its questions to
 // the daemons, which live beside our holders. caller.go makes the calls for ids. The ids
 // come to ledger.go, and recovery.go checks that nodes issue again when the faults have
-// ended. testdata holds scenarios, each of which opens with the claim that it proves.
+// ended. record.go writes the steps of a run for package trace, which holds them against
+// the model of the protocol. testdata holds scenarios, each of which opens with the claim that it proves.
 package sim

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
@@ -109,8 +110,10 @@ func (s *server) reread() {
 			s.past[key] = nil
 			delete(s.registers, key)
 			s.noteRecord(key, nil)
+			s.recordAt(trace.Failover, key, "", "", stored.Register{})
 			continue
 		}
+		s.recordAt(trace.Failover, key, "", entry.Version, stored.Register{})
 		s.noteRecord(key, entry.Value)
 		past := s.past[key]
 		kept := slices.IndexFunc(past, func(e store.Entry) bool { return e.Version == entry.Version })

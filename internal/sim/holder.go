@@ -23,6 +23,7 @@ type holder struct {
 	intake intake
 	open   *lease.Call // the last write that was sent
 	page   stored.Page // the last one that the journal was to keep
+	sent   recorder    // what goes into a trace
 
 	asked   uint64 // the request to the store whose answer is awaited; 0 for none
 	stalled error  // why the last event was not taken; nil if it was
@@ -148,6 +149,9 @@ func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (leas
 	h.state, requests = before.Step(e, now)
 	if w.bugs.bend != nil {
 		requests = w.bugs.bend(h, before, e, requests)
+	}
+	if w.steps != nil {
+		h.record(e, requests)
 	}
 	for _, request := range requests {
 		if _, ok := request.(lease.Extend); ok {

@@ -6,6 +6,7 @@ import (
 
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lend"
+	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -47,6 +48,8 @@ type answer struct {
 // one, gets a copy, at once or when the borrower has long gone on.
 func (n *node) borrow(q question) {
 	w := n.w
+	asks := [...]string{claiming: "for a worker id", extending: "for an extension", releasing: "to take its worker id back"}
+	n.record(trace.Step{Kind: trace.Remark, Note: "asks a daemon " + asks[q.verb]})
 	if q.verb == extending {
 		n.spring(lease.Call{Verb: lease.Swap})
 	}

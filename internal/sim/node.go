@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
+	"snowfence.example/snowfence/internal/sim/trace"
 )
 
 // node is one machine. Most of the time a process runs on it: an allocator, and the caller of its ids.
@@ -112,6 +113,7 @@ func (n *node) boot() {
 		return
 	}
 	n.w.tell("%s starts process %d", n.host, n.process)
+	n.record(trace.Step{Kind: trace.Remark, Note: "starts"})
 	n.alive, n.leaving, n.sent, n.answered = true, false, 0, 0
 	n.run(allocator, s)
 	n.arm(s.page != nil)
@@ -133,6 +135,7 @@ func (n *node) end(rest time.Duration) {
 	if !n.alive {
 		return
 	}
+	n.record(trace.Step{Kind: trace.Forget, Note: "is gone"})
 	n.alive = false
 	n.process++
 	if !n.borrows {

@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/lease/drive"
+	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/memstore"
@@ -162,6 +163,8 @@ func (d desk) Swap(_ context.Context, key string, prev store.Version, value []by
 	}
 	version, err := s.write(key, prev, value)
 	if errors.Is(err, store.ErrConflict) {
+		register, _ := stored.DecodeRegister(value)
+		s.recordAt(trace.Conflict, key, prev, s.version(key), register)
 		w.tally.Counts[Conflicts]++
 	}
 	if err != nil {
@@ -210,6 +213,7 @@ func (s *server) stored(e store.Entry) {
 	s.terms[e.Version] = register.Term
 	s.registers[e.Key] = register
 	worker, _ := stored.WorkerOf(stored.DefaultNamespace, s.w.plan.Layout, e.Key)
+	s.recordAt(trace.Effect, e.Key, "", e.Version, register)
 	s.reached[worker] = max(s.reached[worker], register.Until)
 	if register.Holder != "" {
 		s.bounds[register.Holder] = max(s.bounds[register.Holder], register.Until)

@@ -11,14 +11,16 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
 )
 
 // Config says how a plan is run.
 type Config struct {
-	Program Program   // the program of the machines; nil means [Ours]
-	Trace   io.Writer // gets a line for everything that happens; may be nil
-	Collect bool      // go on to the end despite findings, to count all; else a run ends with the twentieth finding
+	Program Program          // the program of the machines; nil means [Ours]
+	Trace   io.Writer        // gets a line for everything that happens; may be nil
+	Steps   func(trace.Step) // takes each step that the model of the protocol has, and each fault; may be nil
+	Collect bool             // go on to the end despite findings, to count all; else a run ends with the twentieth finding
 
 	bugs bugs
 }
@@ -48,6 +50,7 @@ type world struct {
 	program Program
 	bugs    bugs
 	trace   io.Writer
+	steps   func(trace.Step)
 	collect bool
 	begin   time.Time // true time zero
 	agenda  Agenda
@@ -77,7 +80,7 @@ func Run(p Plan, c Config) Report {
 
 func newWorld(p *Plan, c Config) *world {
 	w := &world{
-		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, collect: c.Collect,
+		plan: p, program: c.Program, bugs: c.bugs, trace: c.Trace, steps: c.Steps, collect: c.Collect,
 		begin: p.Layout.Epoch.Add(p.Begin), ledgers: make(map[string]*ledger), digest: fnv.New64a(),
 	}
 	if w.program == nil {
@@ -179,6 +182,10 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 	if by.nonce == "" {
 		return // the ids are all that is judged of it
 	}
+	if w.steps != nil {
+		key := stored.RegisterKey(stored.DefaultNamespace, w.plan.Layout, worker)
+		w.nodes[by.node].record(trace.Step{Kind: trace.Stamp, Register: server.register(key), Floor: int64(first), Until: int64(last) + 1})
+	}
 	if found := server.record.Layout; l.name != found && !server.excused[by.nonce] {
 		// A rollback may take the record away, and a misfit make it anew, while old nonces still issue.
 		w.breaks("layout", "%s issued ids under %s, and the namespace is of %q", by.name, l.name, found)
@@ -249,6 +256,10 @@ func (w *world) brokeDown(n *node, err error) {
 func (w *world) struck(k Kind, place int, format string, args ...any) {
 	w.tally.Faults[k]++
 	w.sum(uint64(k), uint64(int64(place)))
+	if w.steps != nil {
+		note := fmt.Sprintf(k.String()+": "+format, args...)
+		w.steps(trace.Step{At: w.agenda.Now(), Kind: trace.Remark, Place: "fault", Note: note})
+	}
 	if w.trace != nil {
 		w.tell("FAULT %s: %s", k, fmt.Sprintf(format, args...))
 	}
