@@ -71,6 +71,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
+			"until":   until,
 			"fetch":   fetch,
 			"start":   start,
 			"halt":    halt,

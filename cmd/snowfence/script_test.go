@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,6 +38,24 @@ func exits(ts *testscript.TestScript, negated bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// until runs a command again until its standard error matches a pattern: until 'gone' snowfence next.
+func until(ts *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		ts.Fatalf("usage: until PATTERN command [argument...]")
+	}
+	pattern, err := regexp.Compile(args[0])
+	ts.Check(err)
+	for began := time.Now(); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if pattern.MatchString(ts.ReadFile("stderr")) {
+			return
+		}
+		if time.Since(began) > testkit.Hang {
+			ts.Fatalf("no match for %q after %s: %v", args[0], testkit.Hang, err)
+		}
 	}
 }
 

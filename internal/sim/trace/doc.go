@@ -21,8 +21,7 @@
 //   - A read takes no time in the model. Here a write that was read may be lost before its reader
 //     learns of it. In the model that is the step of a late acknowledgement.
 //   - A release of the model brings until down as far as it may. Here it may stay higher.
-//   - The model has no journal. A process that goes on with a page is held to the four points
-//     in docs/proof.md, "Why this is safe".
+//   - The model has no journal. A process that goes on with a page is held to "The journal" in docs/proof.md.
 //
 // Lent worker ids and what operators write are not in the model. Nor are its limits: a clone, and a store
 // that forgets more than it declares.

@@ -348,11 +348,11 @@ func (m *Model) resume(s Step, n *node, r *register) string {
 	v := r.versions[s.Version]
 	switch {
 	case v == nil || v.term == nil || v.term.node != nil:
-		return "journal: At most one process at a time holds a term"
+		return "journal: Each page is consumed once"
 	case s.Floor < v.term.end:
-		return "journal: Each generator begins at the used of the page"
+		return "journal: begins at its used"
 	case s.Until > v.term.most:
-		return "journal: stay below an until in the chain"
+		return "journal: stay below an until of the chain"
 	}
 	*n = node{register: r, term: v.term, ver: s.Version, nxt: s.Floor, use: s.Until}
 	n.term.node = n

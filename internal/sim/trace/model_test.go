@@ -153,7 +153,7 @@ func wrongWorlds() []difference {
 		}), "Failover: LOSABLE"},
 		{"a term that goes on below what was used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Use, 0)].Floor
-		}), "journal: Each generator begins"},
+		}), "journal: begins at its used"},
 		{"a stamp of the last tick of an earlier process", resuming, func(steps []trace.Step) []trace.Step {
 			stamped := steps[:find(steps, trace.Resume, 0)]
 			steps[len(stamped)+find(steps[len(stamped):], trace.Stamp, 0)].Floor = last(stamped, trace.Stamp).Until - 1
@@ -162,7 +162,7 @@ func wrongWorlds() []difference {
 		{"a term that goes on above what was confirmed", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until += 1000
 		}), "journal: stay below an until"},
-		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), "journal: At most one process"},
+		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), "journal: Each page is consumed once"},
 	}
 }
 
