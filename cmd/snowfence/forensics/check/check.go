@@ -7,7 +7,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // Config says how ids are checked.
@@ -29,7 +29,7 @@ type checker struct {
 	Config
 	watcher watcher
 	looked  bool                       // whether a layout was looked for
-	opened  []idsource.Source          // closed by now, most of them; they still know places
+	opened  []source.Source            // closed by now, most of them; they still know places
 	stand   func(uint64) (int, uint64) // see [idsort.Sorted.Stand]
 }
 
@@ -38,7 +38,7 @@ func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error)
 	c := &checker{Config: cfg}
 	watched := make([]idsort.Input, len(inputs))
 	for i, in := range inputs {
-		watched[i] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (idsource.Source, error) {
+		watched[i] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (source.Source, error) {
 			source, err := in.Open(ctx)
 			c.opened = append(c.opened, source)
 			c.watcher.sources = append(c.watcher.sources, &witness{workers: map[int64]*sighting{}})

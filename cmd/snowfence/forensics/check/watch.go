@@ -2,7 +2,7 @@ package check
 
 import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // maxSightings bounds how many worker ids are watched, over all sources.
@@ -18,7 +18,7 @@ type watcher struct {
 // witness is what was seen of a source.
 type witness struct {
 	ids      uint64
-	rounding idsource.Rounding
+	rounding source.Rounding
 	workers  map[int64]*sighting
 }
 

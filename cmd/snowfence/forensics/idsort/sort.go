@@ -9,17 +9,17 @@ import (
 	"runtime/debug"
 	"sort"
 
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
 // Item is an id and its position, as [Sorted.Stand] takes it.
-type Item = idsource.Item
+type Item = source.Item
 
 // Input is a source to read. Open is called when the inputs before it have been read.
 // Size is in bytes, or 0 if it is not known.
 type Input struct {
-	Open func(ctx context.Context) (idsource.Source, error)
+	Open func(ctx context.Context) (source.Source, error)
 	Size int64
 }
 
@@ -120,7 +120,7 @@ func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
 }
 
 // Stand turns a position into the input, counted from 0, and the place in it that
-// [idsource.Source.Place] takes. It may be called once everything has been read.
+// [source.Source.Place] takes. It may be called once everything has been read.
 func (s *Sorted) Stand(at uint64) (input int, in uint64) {
 	input = sort.Search(len(s.tops), func(i int) bool { return s.tops[i] >= at })
 	if input > 0 {

@@ -14,13 +14,13 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
 // list is a source in memory.
 type list struct {
-	idsource.Source
+	source.Source
 	items []Item
 	read  int
 	fail  error // at the end, instead of it
@@ -55,7 +55,7 @@ func listed(n int, id func(i int) uint64) Input {
 }
 
 func (l *list) input() Input {
-	return Input{Open: func(context.Context) (idsource.Source, error) { return l, nil }}
+	return Input{Open: func(context.Context) (source.Source, error) { return l, nil }}
 }
 
 // tiny are sizes with which everything happens that does with a billion ids.
@@ -203,7 +203,7 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 		cfg := Config{Temp: dir, Sizes: tiny}
 		switch part {
 		case 0:
-			in.Open = func(context.Context) (idsource.Source, error) { return nil, wrong }
+			in.Open = func(context.Context) (source.Source, error) { return nil, wrong }
 		case 1:
 			opened.(*list).fail = wrong
 		case 2:

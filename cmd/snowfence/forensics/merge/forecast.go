@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 )
 
 // maxSets is how many sets of an issuer are compared with those of one with another
@@ -77,7 +77,7 @@ func advice(a, b *Issuer, from, now time.Time) string {
 	case from.IsZero():
 		return "name the ids of both as parts of their sides, or check them: only ids show what both may have issued already"
 	case managed.Managed() && a.Layout.Equal(b.Layout):
-		return fmt.Sprintf("let one end now, and set floors above its ids in %s (workers import, with a margin of %s); or go on with disjoint datacenters or worker ids", managed.Name, takeover.DefaultAhead)
+		return fmt.Sprintf("let one end now, and set floors above its ids in %s (workers import, with a margin of %s); or go on with disjoint datacenters or worker ids", managed.Name, imports.DefaultAhead)
 	}
 	return "let one or both end " + when + ", or give them worker ids that are disjoint or have other bits; layout:SPEC#WORKERS/until=TIME tries it out"
 }

@@ -9,7 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // read reads all ids, and counts them.
@@ -17,7 +17,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	var taps []*tap
 	inputs := make([]idsort.Input, len(c.Inputs))
 	for n, in := range c.Inputs {
-		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (idsource.Source, error) {
+		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (source.Source, error) {
 			side := &r.Sides[in.Side]
 			opened, err := in.Open(ctx)
 			if err != nil {
@@ -39,7 +39,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 		return err
 	}
 	tally := NewTally(c.Sides, len(taps), c.Shown)
-	err = sorted.Each(ctx, func(items []idsource.Item) error {
+	err = sorted.Each(ctx, func(items []source.Item) error {
 		for _, item := range items {
 			source, at := sorted.Stand(item.At)
 			tally.Add(item.ID, Stand{Side: taps[source].side, Source: source, At: at})
@@ -71,16 +71,16 @@ func (c Config) read(ctx context.Context, r *Report) error {
 
 // tap is a source of ids that are compared with the issuers on their way to the sorter.
 type tap struct {
-	idsource.Source
+	source.Source
 	clock    snowfence.Clock
 	side     int
 	report   *SideReport
 	source   *SourceReport
 	strays   []*Strays
-	rounding idsource.Rounding
+	rounding source.Rounding
 }
 
-func (t *tap) Read(ctx context.Context, items []idsource.Item) (int, error) {
+func (t *tap) Read(ctx context.Context, items []source.Item) (int, error) {
 	n, err := t.Source.Read(ctx, items)
 	for _, s := range t.strays {
 		s.ReadAt(t.clock.Wall()) // after the ids were read, and so after they were issued

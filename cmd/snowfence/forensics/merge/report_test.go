@@ -12,8 +12,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // checked merges sides A, B, …: each has lines of ids, or none, and issuers.
@@ -34,8 +34,8 @@ func checked(t *testing.T, ids []string, issuers ...*merge.Issuer) (*merge.Repor
 				t.Fatal(err)
 			}
 		}
-		c.Inputs = append(c.Inputs, merge.Input{Side: n, Input: idsort.Input{Open: func(ctx context.Context) (idsource.Source, error) {
-			return idsource.Open(ctx, path, idsource.Options{Encoding: "decimal", SkipInvalid: strings.Contains(lines, "skip")})
+		c.Inputs = append(c.Inputs, merge.Input{Side: n, Input: idsort.Input{Open: func(ctx context.Context) (source.Source, error) {
+			return source.Open(ctx, path, source.Options{Encoding: "decimal", SkipInvalid: strings.Contains(lines, "skip")})
 		}}})
 	}
 	return merge.Check(t.Context(), c)

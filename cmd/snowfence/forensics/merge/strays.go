@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 )
 
 // maxStrays is how many worker numbers are counted apart.
@@ -15,7 +15,7 @@ const maxStrays = 1 << 16
 
 // Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
 // read, when its own ids are judged: the default policy's max-rollback.
-const Skew = takeover.DefaultMargin
+const Skew = imports.DefaultMargin
 
 // Strays are the ids of a side that an issuer may have issued, or may still issue. Its
 // JSON form is part of a [Report].

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // maxStands is how many of the places of one id are kept to be named.
@@ -66,8 +66,8 @@ type Tally struct {
 
 	names    []string
 	shown    int
-	rounding idsource.Rounding // of the clashing ids
-	between  []uint64          // by the numbers of both sides
+	rounding source.Rounding // of the clashing ids
+	between  []uint64        // by the numbers of both sides
 
 	// Of the present id: its rows, sides, rows by side and by source, and first places.
 	id            snowfence.ID
@@ -130,7 +130,7 @@ func (t *Tally) next() {
 	}
 	if clash {
 		t.Clashing++
-		t.rounding.Add([]idsource.Item{{ID: t.id}})
+		t.rounding.Add([]source.Item{{ID: t.id}})
 		t.Renumber += t.all - most
 		for source, n := range t.sources {
 			t.RowsIn[source] += n
