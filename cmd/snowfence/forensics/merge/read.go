@@ -41,8 +41,8 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	tally := NewTally(c.Sides, len(taps), c.Shown)
 	err = sorted.Each(ctx, func(items []source.Item) error {
 		for _, item := range items {
-			source, at := sorted.Stand(item.At)
-			tally.Add(item.ID, Stand{Side: taps[source].side, Source: source, At: at})
+			from, at := sorted.Stand(item.At)
+			tally.Add(item.ID, Stand{Side: taps[from].side, Source: from, At: at})
 		}
 		return nil
 	})

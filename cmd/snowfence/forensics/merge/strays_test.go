@@ -204,8 +204,8 @@ func TestAdviceWhereNoFloorHelps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]*merge.Strays{
-		"or quarantine these worker ids for good": counted("us", i, last),
-		"it has no floors":                        counted("us", foreign(t, "eu=layout:default#7"), compose(t, l, now.Add(time.Hour), 7, 1)),
+		"or quarantine these worker ids for good":  counted("us", i, last),
+		"or keep the issuer from these worker ids": counted("us", foreign(t, "eu=layout:default#7"), compose(t, l, now.Add(time.Hour), 7, 1)),
 	} {
 		if !strings.Contains(s.Advice, want) {
 			t.Errorf("%q is not in %q", want, s.Advice)
