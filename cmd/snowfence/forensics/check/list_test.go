@@ -68,7 +68,7 @@ func inputs(lists ...*list) []idsort.Input {
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.
-var tiny = idsort.Config{Sizes: idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Fan: 4}}
+var tiny = idsort.Config{Sizes: idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Piece: 1600}}
 
 // runCheck checks lists.
 func runCheck(t *testing.T, cfg Config, lists ...*list) Report {

@@ -39,8 +39,8 @@ type page struct {
 // pageBytes is the memory that a page takes besides its data, more or less.
 const pageBytes = 80
 
-// shelf keeps pages in memory, then in a file. add is safe for concurrent use.
-type shelf struct {
+// spill keeps pages in memory, then in a file. add is safe for concurrent use.
+type spill struct {
 	Config
 	lock    sync.Mutex
 	pages   []page
@@ -57,27 +57,32 @@ type scratch interface {
 	io.Closer
 }
 
-// createFile takes the file's name away at once, so that the file is gone however the process
-// ends. Where open files keep their names, it goes when it is closed.
+// nameless is a file whose name is taken away at once, so that the file is gone however the
+// process ends. Where open files keep their names, it goes when it is closed.
+type nameless struct{ *os.File }
+
 func createFile(dir string) (scratch, error) {
 	f, err := os.CreateTemp(dir, "snowfence-check-")
-	if err != nil || os.Remove(f.Name()) == nil {
-		return f, err
+	if err == nil {
+		_ = os.Remove(f.Name()) // Close tries again
 	}
-	return named{f}, nil
+	return nameless{f}, err
 }
 
-// named is a file that still has its name.
-type named struct{ *os.File }
-
-func (f named) Close() error { return errors.Join(f.File.Close(), os.Remove(f.Name())) }
+// Close removes the file.
+func (f nameless) Close() error {
+	err := f.File.Close()
+	_ = os.Remove(f.Name()) // nearly always it is gone
+	return err
+}
 
 // add keeps items of a chunk, in order. Chunks are numbered in the order of reading.
-func (s *shelf) add(items []Item, chunk int) error {
+func (s *spill) add(items []Item, chunk int) error {
 	var data []byte
 	for part := range slices.Chunk(items, s.Sizes.Page) {
 		data = appendPage(data[:0], part)
-		p := page{bytes: int32(len(data)), items: int32(len(part)), chunk: int32(chunk), first: uint64(part[0].ID), last: uint64(part[len(part)-1].ID)}
+		p := page{bytes: int32(len(data)), items: int32(len(part)), chunk: int32(chunk)}
+		p.first, p.last = uint64(part[0].ID), uint64(part[len(part)-1].ID)
 		if err := s.put(p, data); err != nil {
 			return fmt.Errorf("put ids aside: %w", err)
 		}
@@ -86,7 +91,7 @@ func (s *shelf) add(items []Item, chunk int) error {
 }
 
 // put finds room for a page.
-func (s *shelf) put(p page, data []byte) (err error) {
+func (s *spill) put(p page, data []byte) (err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if room := int64(len(data) + pageBytes); s.file == nil && room <= s.room {
@@ -96,9 +101,11 @@ func (s *shelf) put(p page, data []byte) (err error) {
 		return nil
 	}
 	if s.file == nil {
-		if s.file, err = s.create(s.Temp); err != nil {
+		file, err := s.create(s.Temp)
+		if err != nil {
 			return err
 		}
+		s.file = file
 	}
 	p.from = int64(s.written)
 	_, err = s.file.WriteAt(data, p.from)
@@ -111,7 +118,7 @@ func (s *shelf) put(p page, data []byte) (err error) {
 }
 
 // get adds the items of a page whose ids are from low to high to a chunk.
-func (s *shelf) get(p *page, low, high uint64, c *chunk) (err error) {
+func (s *spill) get(p *page, low, high uint64, c *chunk) error {
 	data := p.data
 	if data == nil {
 		s.buffer = slices.Grow(s.buffer[:0], int(p.bytes))[:p.bytes]
@@ -130,14 +137,6 @@ func (s *shelf) get(p *page, low, high uint64, c *chunk) (err error) {
 	to := sort.Search(len(items), func(i int) bool { return uint64(items[i].ID) > high })
 	c.items = c.items[:have+copy(items, items[from:to])]
 	return nil
-}
-
-// close drops everything.
-func (s *shelf) close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
 }
 
 // appendPage writes items in order. Of each it writes by how much the id is above
