@@ -101,15 +101,15 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
 	report, err := merge.Check(ctx, c)
 	stop()
+	if err != nil {
+		return byClass(v.cmd, err)
+	}
 	for _, side := range report.Sides {
 		for _, s := range side.Sources {
 			if s.Invalid != nil {
 				v.note("warning: side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid))
 			}
 		}
-	}
-	if err != nil {
-		return byClass(v.cmd, err)
 	}
 	if err := v.answer(*v.form, report, mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict

@@ -96,8 +96,8 @@ type judge struct {
 
 // add adds a pair: an id that stands at two positions, a before b.
 func (j *judge) add(id, a, b uint64) {
-	first, _ := j.stand(a)
-	second, _ := j.stand(b)
+	first, _ := j.Stand(a)
+	second, _ := j.Stand(b)
 	s, tick := subject{[2]int{first, second}, -1, false}, id
 	if f := j.watcher.fields; f != nil && f.fits(id) && f.layout.Workers() > 1 {
 		s.worker, tick = f.number(id), f.tick.of(id)
@@ -134,7 +134,7 @@ func at[K comparable, V any](m map[K]*V, key K) *V {
 
 // sighting is what was seen of the worker id of a subject in one of its sources, or nil.
 func (j *judge) sighting(s subject, side int) *sighting {
-	return j.watcher.sources[s.sources[side]].workers[s.worker]
+	return j.watcher.workers[s.sources[side]][s.worker]
 }
 
 // findCopies finds the copied rows: hardly any row is left out, and neither two processes
@@ -187,7 +187,7 @@ func (j *judge) causes() []Cause {
 // rounded says by which numbers the equal ids of two sources look rounded, or is empty.
 func (j *judge) rounded(sources [2]int) string {
 	for _, source := range sources {
-		if said := j.watcher.sources[source].rounding.Text(); said != "" {
+		if said := j.Inputs[source].Rounding.Text(); said != "" {
 			return j.name(source) + ": " + said
 		}
 	}

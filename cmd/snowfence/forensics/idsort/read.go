@@ -90,9 +90,10 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 	}()
 	base, done := uint64(0), r.Progress.bytes.Load()
 	if number > 0 {
-		base = r.tops[number-1]
+		base = r.Inputs[number-1].top
 	}
-	r.tops = append(r.tops, base)
+	seen := &Seen{Source: src, top: base}
+	r.Inputs = append(r.Inputs, seen)
 	for {
 		c := r.open
 		if c.items == nil {
@@ -104,8 +105,10 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 		items := c.items[have:]
 		for i := range items {
 			items[i].At += base
-			r.tops[number] = items[i].At
+			seen.top = items[i].At
 		}
+		seen.IDs += uint64(got)
+		seen.Rounding.Add(items)
 		if r.See != nil {
 			r.See(number, items)
 		}

@@ -82,10 +82,19 @@ func sizesOf(memory int64, processors int) Sizes {
 	return s
 }
 
+// Seen is what was read of an input. Its source is closed, but still knows its name, its
+// places and the texts that it skipped.
+type Seen struct {
+	source.Source
+	IDs      uint64
+	Rounding source.Rounding // of its ids
+	top      uint64          // its highest position
+}
+
 // Sorted is the ids of several inputs in rising order. It is for one goroutine.
 type Sorted struct {
 	Config
-	tops   []uint64 // the highest position of each input
+	Inputs []*Seen
 	spill  *spill
 	chunks int
 	piece  chunk // that is handed out
@@ -198,9 +207,9 @@ func (s *Sorted) gather(ctx context.Context, pages []*page, low, high uint64, mo
 // Stand turns a position into the input, counted from 0, and the place in it that
 // [source.Source.Place] takes. It may be called once everything has been read.
 func (s *Sorted) Stand(at uint64) (input int, in uint64) {
-	input = sort.Search(len(s.tops), func(i int) bool { return s.tops[i] >= at })
+	input = sort.Search(len(s.Inputs), func(i int) bool { return s.Inputs[i].top >= at })
 	if input > 0 {
-		at -= s.tops[input-1]
+		at -= s.Inputs[input-1].top
 	}
 	return input, at
 }

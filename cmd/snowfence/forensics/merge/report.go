@@ -103,7 +103,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 }
 
 // Check reads all ids, counts those on several sides, and finds out whether ids of the
-// future can clash. With an error the report has the sources as far as they were read.
+// future can clash.
 //
 // A *[SideError] is returned if a source can't be opened or read, else an error of
 // sorting or the cause of a context that ended.
@@ -123,7 +123,7 @@ func Check(ctx context.Context, c Config) (*Report, error) {
 		r.Sides = append(r.Sides, side)
 	}
 	if err := c.read(ctx, r); err != nil {
-		return r, err
+		return nil, err
 	}
 	possible := false
 	for _, s := range r.Strays {
