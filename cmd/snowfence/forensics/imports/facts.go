@@ -2,7 +2,6 @@ package imports
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,26 +73,18 @@ type Facts struct {
 	Now   time.Time
 }
 
-// FactError is returned for facts that contradict each other or the layout.
-type FactError struct {
-	Field, Value, Limit string
-	Cause               error // the error below, or nil: [snowfence.ErrInvalidID] for a last id
+// wrong is the error about a fact that contradicts another fact or the layout.
+func wrong(field, value, limit string, args ...any) error {
+	return factError(snowfence.ClassUsage, field, value, limit, args...)
 }
 
-// Error names the fact, its value and the limit.
-func (e *FactError) Error() string {
-	return fmt.Sprintf("snowfence: take over: %s is %s: %s", e.Field, e.Value, e.Limit)
+// wrongID is [wrong] about a last id.
+func wrongID(id snowfence.ID, limit string, args ...any) error {
+	return factError(snowfence.ClassInvalidID, "last-id", id.String(), limit, args...)
 }
 
-// Unwrap returns the cause.
-func (e *FactError) Unwrap() error { return e.Cause }
-
-// Class is that of an invalid id if the cause is one, else [snowfence.ClassUsage].
-func (e *FactError) Class() snowfence.Class {
-	if errors.Is(e.Cause, snowfence.ErrInvalidID) {
-		return snowfence.ClassInvalidID
-	}
-	return snowfence.ClassUsage
+func factError(class snowfence.Class, field, value, limit string, args ...any) error {
+	return snowfence.NewError(class, "snowfence: take over: "+field+" is "+value+": "+fmt.Sprintf(limit, args...))
 }
 
 // NewPlan finds the floor above everything that the old system can have issued, and the
@@ -101,7 +92,8 @@ func (e *FactError) Class() snowfence.Class {
 // [Create].
 //
 // It returns [ErrRunning] if anything shows that the old system runs, [ErrNoWorkers]
-// without any worker id, a *[FactError] for facts that can't be, and a *[snowfence.LayoutError].
+// without any worker id, a *[snowfence.LayoutError], and an error of class usage or invalid
+// id for facts that contradict each other or the layout.
 func NewPlan(f Facts) (Plan, error) {
 	p := Plan{Layout: f.Layout}
 	if err := f.Layout.Validate(); err != nil {
@@ -138,12 +130,12 @@ func (p *Plan) share(f Facts) error {
 		if f.Datacenter != nil {
 			var err error
 			if first, err = f.Layout.WorkerNumber(*f.Datacenter, 0); err != nil {
-				return &FactError{"datacenter", fmt.Sprint(*f.Datacenter), "is none of the layout " + f.Layout.String(), err}
+				return wrong("datacenter", fmt.Sprint(*f.Datacenter), "is none of the layout %s", f.Layout)
 			}
 			n = 1 << f.Layout.Bits(snowfence.Worker)
 		}
 		if n > MaxWorkers {
-			return &FactError{"worker", "all", fmt.Sprintf("that makes %d, and %d is the most: name those that the old system had", n, MaxWorkers), nil}
+			return wrong("worker", "all", "that makes %d, and %d is the most: list the worker ids that the old system used", n, MaxWorkers)
 		}
 		for w := first; w < first+n; w++ {
 			if seen[w] == nil {
@@ -172,9 +164,9 @@ func (p *Plan) bound(f Facts) error {
 	if at := f.StoppedAt; !at.IsZero() {
 		switch {
 		case at.After(f.Now):
-			return &FactError{"stopped-at", instant(at), fmt.Sprintf("it is %s now: the old system must be stopped first", instant(f.Now)), nil}
+			return wrong("stopped-at", instant(at), "it is %s now: the old system must be stopped first", instant(f.Now))
 		case f.Layout.TickAt(at) < 0:
-			return &FactError{"stopped-at", instant(at), fmt.Sprintf("it lies before the epoch of the layout %s: is it the old system's?", f.Layout), nil}
+			return wrong("stopped-at", instant(at), "it lies before the epoch of the layout %s: is it the old system's?", f.Layout)
 		}
 		consider(at, "stopped at "+instant(at))
 	}
@@ -186,7 +178,8 @@ func (p *Plan) bound(f Facts) error {
 			return err
 		}
 		if at.After(limit) {
-			return &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of %s, which is still to come by more than %s: the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead), snowfence.ErrInvalidID}
+			return wrongID(id, "with the layout %s it is of %s, which is still to come by more than %s: "+
+				"the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead)
 		}
 		consider(at, "last id "+id.String())
 		if at.After(newest) {
@@ -198,7 +191,7 @@ func (p *Plan) bound(f Facts) error {
 			continue
 		}
 		if s.Last.After(limit) {
-			return &FactError{"timestamp", instant(s.Last), fmt.Sprintf("%s, worker %d: it is still to come by more than %s: a clock of the old system was ahead", s.Where, s.Worker, f.Ahead), nil}
+			return wrong("timestamp", instant(s.Last), "%s, worker %d: it is still to come by more than %s: a clock of the old system was ahead", s.Where, s.Worker, f.Ahead)
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
@@ -232,11 +225,12 @@ func (p *Plan) doubt(f Facts, newest, latest time.Time) {
 func (p *Plan) last(id snowfence.ID) (time.Time, error) {
 	parts, err := p.Layout.Decompose(id)
 	if err != nil {
-		return time.Time{}, &FactError{"last-id", id.String(), "is no id of the layout " + p.Layout.String(), err}
+		return time.Time{}, wrongID(id, "is no id of the layout %s", p.Layout)
 	}
 	worker := parts.Datacenter<<p.Layout.Bits(snowfence.Worker) | parts.Worker
 	if _, known := p.find(worker); !known {
-		return time.Time{}, &FactError{"last-id", id.String(), fmt.Sprintf("with the layout %s it is of worker %d, which is none of the old system's: the layout is another one's, or worker ids are missing", p.Layout, worker), snowfence.ErrInvalidID}
+		return time.Time{}, wrongID(id, "with the layout %s it is of worker %d, which is none of the old system's: "+
+			"the layout is another one's, or worker ids are missing", p.Layout, worker)
 	}
 	// Its whole tick counts, so that the floor without margin is the next.
 	return p.Layout.TimeOf(parts.Tick + 1).Add(-1), nil

@@ -139,41 +139,42 @@ func TestFactsThatCannotBeAreRefused(t *testing.T) {
 		change func(*imports.Facts)
 		want   string
 		is     error // or nil
+		class  snowfence.Class
 	}{
-		{"no worker", func(f *imports.Facts) { f.Sightings = nil }, "no worker id", imports.ErrNoWorkers},
-		{"alive", func(f *imports.Facts) { f.Sightings[0].Alive = "its node is there" }, "worker 7, a: its node is there", imports.ErrRunning},
-		{"stopped later", func(f *imports.Facts) { f.StoppedAt = f.Now.Add(time.Second) }, "must be stopped first", nil},
-		{"stopped before the epoch", func(f *imports.Facts) { f.StoppedAt = l.Epoch.Add(-time.Second) }, "before the epoch", nil},
+		{"no worker", func(f *imports.Facts) { f.Sightings = nil }, "no worker id", imports.ErrNoWorkers, 0},
+		{"alive", func(f *imports.Facts) { f.Sightings[0].Alive = "its node is there" }, "worker 7, a: its node is there", imports.ErrRunning, 0},
+		{"stopped later", func(f *imports.Facts) { f.StoppedAt = f.Now.Add(time.Second) }, "must be stopped first", nil, 0},
+		{"stopped before the epoch", func(f *imports.Facts) { f.StoppedAt = l.Epoch.Add(-time.Second) }, "before the epoch", nil, 0},
 		{"id of another worker", func(f *imports.Facts) {
 			f.LastIDs = []snowfence.ID{compose(t, l, stop, 40, 0)}
-		}, "it is of worker 40, which is none", snowfence.ErrInvalidID},
+		}, "it is of worker 40, which is none", nil, snowfence.ClassInvalidID},
 		{"id of the future", func(f *imports.Facts) {
 			f.LastIDs = []snowfence.ID{compose(t, l, stop.Add(12*time.Minute), 3, 0)}
-		}, "still to come by more than 10m0s", snowfence.ErrInvalidID},
+		}, "still to come by more than 10m0s", nil, snowfence.ClassInvalidID},
 		{"id of an earlier epoch", func(f *imports.Facts) {
 			f.Layout.Epoch = stop.Add(-8 * time.Hour)
 			f.LastIDs = []snowfence.ID{compose(t, shanghai.Layout, stop, 3, 0)}
-		}, "still to come", snowfence.ErrInvalidID},
+		}, "still to come", nil, snowfence.ClassInvalidID},
 		{"id with bits above the layout", func(f *imports.Facts) {
 			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 31}, {Kind: snowfence.Worker, Bits: 10}, {Kind: snowfence.Sequence, Bits: 12}}
 			f.LastIDs = []snowfence.ID{1 << 60}
-		}, "is no id of the layout", snowfence.ErrInvalidID},
-		{"timestamp of the future", func(f *imports.Facts) { f.Sightings[0].Last = f.Now.Add(11 * time.Minute) }, "a clock of the old system was ahead", nil},
+		}, "is no id of the layout", nil, snowfence.ClassInvalidID},
+		{"timestamp of the future", func(f *imports.Facts) { f.Sightings[0].Last = f.Now.Add(11 * time.Minute) }, "a clock of the old system was ahead", nil, 0},
 		{"too many", func(f *imports.Facts) {
 			f.All = true
 			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 21}, {Kind: snowfence.Sequence, Bits: 1}}
-		}, "1048576 is the most", nil},
-		{"datacenter", func(f *imports.Facts) { f.All, f.Datacenter = true, new(int64); *f.Datacenter = 1 }, "is none of the layout", nil},
+		}, "1048576 is the most", nil, 0},
+		{"datacenter", func(f *imports.Facts) { f.All, f.Datacenter = true, new(int64); *f.Datacenter = 1 }, "is none of the layout", nil, 0},
 		{"past the horizon", func(f *imports.Facts) {
 			f.Layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 31}, {Kind: snowfence.Worker, Bits: 10}, {Kind: snowfence.Sequence, Bits: 12}}
-		}, "the floor would be tick", snowfence.ErrPastHorizon},
-		{"no layout", func(f *imports.Facts) { f.Layout = snowfence.Layout{} }, "layout", snowfence.ErrInvalidLayout},
+		}, "the floor would be tick", snowfence.ErrPastHorizon, 0},
+		{"no layout", func(f *imports.Facts) { f.Layout = snowfence.Layout{} }, "layout", snowfence.ErrInvalidLayout, 0},
 	}
 	for _, test := range tests {
 		f := facts(t)
 		test.change(&f)
 		_, err := imports.NewPlan(f)
-		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
+		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) || test.class != 0 && snowfence.ClassOf(err) != test.class {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}
 	}

@@ -70,7 +70,7 @@ func TestUploadsAreReadAsLeafWritesThem(t *testing.T) {
 }
 
 func TestErrorsAboutWhatIsThereAreFinal(t *testing.T) {
-	for _, err := range []error{&NodeError{"/a", "b"}, fmt.Errorf("%w: /a", ErrNoPath)} {
+	for _, err := range []error{nodeError("/a", "b"), fmt.Errorf("%w: /a", ErrNoPath)} {
 		if class := snowfence.ClassOf(err); class != snowfence.ClassFinal {
 			t.Errorf("%v is of class %d", err, class)
 		}

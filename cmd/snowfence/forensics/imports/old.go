@@ -132,9 +132,9 @@ func (o Old) Validate() error {
 // Look returns the facts about the old system: those that its operator knows, and
 // what its ZooKeeper shows. The layout is that of its ids.
 //
-// A *[FactError] is returned for a worker id or a datacenter that the layout does not
-// have, a *[NodeError] or [ErrNoPath] if ZooKeeper holds something else than the
-// system writes, and other errors if it can't be read.
+// An error of class usage is returned for a worker id or a datacenter that the layout does
+// not have, an error of class final if ZooKeeper holds something else than the system
+// writes, and other errors if it can't be read.
 func (o Old) Look(ctx context.Context, layout snowfence.Layout, clock snowfence.Clock) (Facts, error) {
 	f := o.Facts
 	f.Layout = layout
@@ -182,5 +182,5 @@ func outside(field string, n int64, err error, l snowfence.Layout) error {
 	if beyond, ok := errors.AsType[*snowfence.RangeError](err); ok {
 		limit = fmt.Sprintf("must be from 0 to %d", beyond.Limit)
 	}
-	return &FactError{field, fmt.Sprint(n), limit + " with the layout " + l.String(), err}
+	return wrong(field, fmt.Sprint(n), "%s with the layout %s", limit, l)
 }

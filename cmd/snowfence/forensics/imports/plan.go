@@ -67,8 +67,8 @@ func (p Plan) Writes() int {
 }
 
 // Draft returns a plan of [NewPlan] for the namespace of a roster, and writes nothing.
-// It returns a *[stored.LayoutMismatchError], a *[FactError] for a worker id that the
-// store may not give away, and the errors of [roster.Roster.Workers].
+// It returns a *[stored.LayoutMismatchError], an error of class usage for a worker id
+// that the store may not give away, and the errors of [roster.Roster.Workers].
 func Draft(ctx context.Context, r *roster.Roster, plan Plan) (Plan, error) {
 	if err := plan.fits(r); err != nil {
 		return Plan{}, err
@@ -93,12 +93,12 @@ func (p Plan) fits(r *roster.Roster) error {
 	return p.Within(r.Name(), r.Record().Datacenters)
 }
 
-// Within returns a *[FactError] for a worker id of a datacenter that a namespace does not have; none means all.
+// Within returns an error of class usage for a worker id of a datacenter that a namespace does not have; none means all.
 func (p Plan) Within(namespace string, datacenters []int64) error {
 	for _, s := range p.Steps {
 		datacenter, _, err := p.Layout.SplitWorker(s.Worker)
 		if err != nil || len(datacenters) > 0 && !slices.Contains(datacenters, datacenter) {
-			return &FactError{"worker", fmt.Sprint(s.Worker), fmt.Sprintf("is of none of the datacenters %v that namespace %q has in this store", datacenters, namespace), err}
+			return wrong("worker", fmt.Sprint(s.Worker), "is of none of the datacenters %v that namespace %q has in this store", datacenters, namespace)
 		}
 	}
 	return nil
@@ -161,7 +161,8 @@ func (p Plan) apply(ctx context.Context, r *roster.Roster, d *roster.Desk, done 
 		}
 	}
 	if len(unset) > 0 {
-		return fmt.Errorf("%w: worker %s: what can't be read got no floor, so a program that can read it could claim it below the floor; repair it and run the take-over again", roster.ErrUnusable, text.List(unset, shown))
+		return fmt.Errorf("%w: worker %s: what can't be read got no floor, so a program that can read it could claim it below the floor; "+
+			"repair it and run the take-over again", roster.ErrUnusable, text.List(unset, shown))
 	}
 	return nil
 }

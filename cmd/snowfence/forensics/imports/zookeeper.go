@@ -19,8 +19,8 @@ const (
 	// DefaultWatch is the time between the two readings: Leaf uploads every 3 s.
 	DefaultWatch = 4 * time.Second
 
-	// timeout bounds connecting and each request, and session is the length of the
-	// session; nothing depends on that.
+	// timeout bounds connecting, and three times as much reading all nodes. session is the
+	// length of the session; nothing depends on it.
 	timeout = 10 * time.Second
 	session = 10 * time.Second
 )
@@ -29,7 +29,7 @@ const (
 type zooKeeper struct {
 	conn    *zk.Conn
 	clock   snowfence.Clock
-	timeout time.Duration // of a request
+	timeout time.Duration // of connecting; a reading has three times as much
 	watch   time.Duration // between the two readings of persistent nodes
 }
 
@@ -76,20 +76,12 @@ type node struct {
 	stat       zk.Stat
 }
 
-// NodeError is returned for a node in a form that its system does not write. Its worker id is
-// unknown.
-type NodeError struct {
-	Path   string
-	Reason string
+// nodeError is the error about a node in a form that its system does not write. Its worker
+// id is unknown.
+func nodeError(path, reason string, args ...any) error {
+	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("snowfence: node %q: %s: remove what does not belong there. "+
+		"Or stop the old system and name its worker ids: workers import list --workers", path, fmt.Sprintf(reason, args...)))
 }
-
-// Error names the node and what is wrong with it.
-func (e *NodeError) Error() string {
-	return fmt.Sprintf("snowfence: node %q: %s: remove what does not belong there. Or stop the old system and name its worker ids: workers import list --workers", e.Path, e.Reason)
-}
-
-// Class is [snowfence.ClassFinal].
-func (e *NodeError) Class() snowfence.Class { return snowfence.ClassFinal }
 
 // ErrNoPath is returned, with the path, when a folder of nodes is not there.
 var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node")
@@ -110,18 +102,18 @@ func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int6
 	for _, n := range nodes {
 		worker, ok := k.worker(n.name)
 		if !ok {
-			return nil, &NodeError{n.path, "its name holds no worker id"}
+			return nil, nodeError(n.path, "its name holds no worker id")
 		}
 		s := Sighting{Where: n.path}
 		if s.Worker, err = place(worker); err != nil {
-			return nil, &NodeError{n.path, fmt.Sprintf("worker id %d: %v", worker, err)}
+			return nil, nodeError(n.path, "worker id %d: %v", worker, err)
 		}
 		if n.stat.EphemeralOwner != 0 {
 			s.Alive = fmt.Sprintf("its node is there, of %q (after a crash it goes with its session)", n.data)
 		}
 		if k.uploads {
 			if s.Last, err = readUpload(n.data, worker); err != nil {
-				return nil, &NodeError{n.path, err.Error()}
+				return nil, nodeError(n.path, "%v", err)
 			}
 		}
 		switch age := now.Sub(s.Last); {
@@ -163,38 +155,54 @@ func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string,
 	return touched, err
 }
 
-// nodes reads all nodes below some folders of a path, of which at least one must be there. A node that goes
-// away meanwhile is left out.
-func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (map[string]node, error) {
+// nodes lists the nodes below some folders of a path, and gives up when ctx ends or the
+// timeout is over, by closing the connection: a request of the client knows no context.
+func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (nodes map[string]node, err error) {
+	answered := make(chan struct{})
+	var listed map[string]node
+	var fault error
+	go func() {
+		defer close(answered)
+		listed, fault = z.list(at, folders)
+	}()
+	expired, stop := z.clock.After(3 * z.timeout)
+	defer stop()
+	select {
+	case <-answered:
+		return listed, fault
+	case <-expired:
+		err = fmt.Errorf("read %s: ZooKeeper did not answer within %s", at, 3*z.timeout)
+	case <-ctx.Done():
+		err = fmt.Errorf("read %s: %w", at, context.Cause(ctx))
+	}
+	go z.close()
+	return nil, err
+}
+
+// list reads all nodes below some folders of a path, of which at least one must be there. A
+// node that goes away meanwhile is left out.
+func (z *zooKeeper) list(at string, folders []string) (map[string]node, error) {
 	nodes, missing := map[string]node{}, 0
 	for _, folder := range folders {
 		folder = path.Join(at, folder)
 		// Without a sync a server may answer from the past.
-		_, err := await(ctx, z, func() (string, error) { return z.conn.Sync(folder) })
+		_, err := z.conn.Sync(folder)
 		var names []string
 		if err == nil {
-			names, err = await(ctx, z, func() ([]string, error) {
-				names, _, err := z.conn.Children(folder)
-				return names, err
-			})
+			names, _, err = z.conn.Children(folder)
 		}
 		if errors.Is(err, zk.ErrNoNode) {
 			missing++
 			continue
 		}
 		for i := 0; i < len(names) && err == nil; i++ {
-			n := node{path: path.Join(folder, names[i]), name: names[i]}
-			n, err = await(ctx, z, func() (node, error) {
-				data, stat, err := z.conn.Get(n.path)
-				if err == nil {
-					n.data, n.stat = data, *stat
-				}
-				return n, err
-			})
-			if err == nil {
-				nodes[n.path] = n
-			} else if errors.Is(err, zk.ErrNoNode) {
-				err = nil
+			full := path.Join(folder, names[i])
+			data, stat, wrong := z.conn.Get(full)
+			switch {
+			case wrong == nil:
+				nodes[full] = node{full, names[i], data, *stat}
+			case !errors.Is(wrong, zk.ErrNoNode):
+				err = wrong
 			}
 		}
 		if err != nil {
@@ -224,28 +232,4 @@ func readUpload(data []byte, worker int64) (last time.Time, err error) {
 		last = time.UnixMilli(ms).UTC()
 	}
 	return last, nil
-}
-
-// await makes a request, which knows no context, and gives it up when ctx ends or the
-// timeout is over, by closing the connection: nobody asks for anything after that.
-func await[T any](ctx context.Context, z *zooKeeper, request func() (T, error)) (value T, err error) {
-	answered := make(chan struct{})
-	var answer T
-	var fault error
-	go func() {
-		answer, fault = request()
-		close(answered)
-	}()
-	expired, stop := z.clock.After(z.timeout)
-	defer stop()
-	select {
-	case <-answered:
-		return answer, fault
-	case <-expired:
-		err = fmt.Errorf("ZooKeeper did not answer within %s", z.timeout)
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	go z.close()
-	return value, err
 }
