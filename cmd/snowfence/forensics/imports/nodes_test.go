@@ -2,7 +2,6 @@ package imports
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -75,27 +74,4 @@ func TestErrorsAboutWhatIsThereAreFinal(t *testing.T) {
 			t.Errorf("%v is of class %d", err, class)
 		}
 	}
-}
-
-func FuzzLeafNode(f *testing.F) {
-	f.Add("10.0.0.1:8080-0000000007")
-	f.Add("workId:7")
-	f.Fuzz(func(t *testing.T, name string) {
-		if worker, ok := leafNode(name); ok && (worker < 0 || !strings.HasSuffix(name, fmt.Sprintf("%010d", worker))) {
-			t.Errorf("%q: %d", name, worker)
-		}
-		if worker, ok := recyclableNode(name); ok && worker < 0 {
-			t.Errorf("%q: %d", name, worker)
-		}
-	})
-}
-
-func FuzzReadUpload(f *testing.F) {
-	f.Add([]byte(`{"ip":"10.0.0.1","port":"8080","timestamp":1567733700834}`))
-	f.Add([]byte(`{"workId":2,"lastUsedTimestamp":-1}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if last, err := readUpload(data, 2); err == nil && !last.IsZero() && last.Before(time.UnixMilli(1)) {
-			t.Errorf("%q: %s", data, last)
-		}
-	})
 }
