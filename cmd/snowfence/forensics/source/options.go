@@ -19,14 +19,10 @@ type Format string
 
 // The formats, as --format names them.
 const (
-	// Text is one id a line. Blank lines and lines that begin with # are none.
-	Text Format = "text"
-	// CSV is a column of a table with separators, as RFC 4180 has it.
-	CSV Format = "csv"
-	// Binary is 8 bytes an id, the highest first.
-	Binary Format = "binary"
-	// BinaryLittle is 8 bytes an id, the lowest first.
-	BinaryLittle Format = "binary-little"
+	Text         Format = "text"          // one id a line; blank lines and lines that begin with # are left out
+	CSV          Format = "csv"           // a column of a table with separators, as RFC 4180 has it
+	Binary       Format = "binary"        // 8 bytes an id, the highest first
+	BinaryLittle Format = "binary-little" // 8 bytes an id, the lowest first
 )
 
 // Formats are the names of all formats.
@@ -35,14 +31,11 @@ func Formats() []Format { return []Format{Text, CSV, Binary, BinaryLittle} }
 // Gzip says whether a source is compressed.
 type Gzip string
 
-// The words of --gzip.
+// The words of --gzip. The zero Gzip is GzipAuto.
 const (
-	// GzipAuto, like the zero Gzip, goes by the first bytes: bzip2 and zstd are read, too, and other packings named.
-	GzipAuto Gzip = "auto"
-	// GzipAlways refuses bytes that are not compressed.
-	GzipAlways Gzip = "always"
-	// GzipNever takes the bytes as they are: for binary ids that begin like a packed file or a text.
-	GzipNever Gzip = "never"
+	GzipAuto   Gzip = "auto"   // by the first bytes: bzip2 and zstd are read, too, and other packings named
+	GzipAlways Gzip = "always" // bytes that are not compressed are refused
+	GzipNever  Gzip = "never"  // the bytes as they are: for binary ids that begin like a packed file or a text
 )
 
 // Gzips are the words of --gzip.

@@ -2,7 +2,6 @@ package source
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,6 @@ func PlaceKeys() []string {
 // A [UsageError] is returned for an empty place, and for options that are unknown,
 // empty or given twice.
 func ParsePlace(text string) (Place, error) {
-	const limit = ": must be a file, - for standard input or the URL of a database"
 	at := -1
 	for i := range len(text) {
 		key, _, ok := strings.Cut(text[i+1:], "=")
@@ -50,49 +48,33 @@ func ParsePlace(text string) (Place, error) {
 	}
 	switch {
 	case text == "":
-		return Place{}, UsageError("source: is empty" + limit)
+		return Place{}, UsageError("source: is empty: must be a file, - for standard input or the URL of a database")
 	case at < 0:
 		return Place{Name: text}, nil
 	case at == 0:
-		return Place{}, UsageError("source: has no place before the #" + limit)
+		return Place{}, UsageError("source: has no place before the #: must be a file, - for standard input or the URL of a database")
 	}
-	given, err := parseGiven(Shown(text[:at]), text[at+1:])
-	if err != nil {
-		return Place{}, err
-	}
-	return Place{text[:at], given}, nil
-}
-
-// parseGiven reads key=value,…
-func parseGiven(place, text string) (map[string]string, error) {
-	given := map[string]string{}
-	for text != "" {
-		key, value, ok := strings.Cut(text, "=")
+	p := Place{text[:at], map[string]string{}}
+	for rest := text[at+1:]; rest != ""; {
+		key, value, ok := strings.Cut(rest, "=")
 		if !ok || !slices.Contains(PlaceKeys(), key) {
-			return nil, badOption(place, "", key, "must be KEY=VALUE, with a key of "+strings.Join(PlaceKeys(), ", "))
+			return Place{}, p.wrong(strconv.Quote(key), "must be KEY=VALUE, with a key of "+strings.Join(PlaceKeys(), ", "))
 		}
-		text = ""
+		rest = ""
 		if key != "query" {
-			value, text, _ = strings.Cut(value, ",")
+			value, rest, _ = strings.Cut(value, ",")
 		}
-		if _, twice := given[key]; twice || value == "" {
-			return nil, badOption(place, key, value, "must be given once and not be empty")
+		if _, twice := p.Given[key]; twice || value == "" {
+			return Place{}, p.wrong(strings.TrimSuffix(key+" "+strconv.Quote(value), ` ""`), "must be given once and not be empty")
 		}
-		given[key] = value
+		p.Given[key] = value
 	}
-	return given, nil
+	return p, nil
 }
 
-// badOption is an error about an option of a place, and its value if it has one.
-func badOption(place, option, value, limit string) error {
-	text := place + ": option"
-	if option != "" {
-		text += " " + option
-	}
-	if value != "" {
-		text += " " + strconv.Quote(value)
-	}
-	return UsageError(text + ": " + limit)
+// wrong is an error about an option of the place.
+func (p Place) wrong(option, limit string) error {
+	return UsageError(Shown(p.Name) + ": option " + option + ": " + limit)
 }
 
 // Options are the options of the place: the flags, as far as they are for such a
@@ -136,7 +118,7 @@ func (p Place) Options(flags Options) (Options, error) {
 			err = errors.New("is for databases, and this is none")
 		}
 		if err != nil {
-			return o, badOption(Shown(p.Name), key, value, err.Error())
+			return o, p.wrong(key+" "+strconv.Quote(value), err.Error())
 		}
 	}
 	return o, nil
@@ -152,7 +134,7 @@ func unknownOption(name, why string) error {
 	if at < 0 || !ok || key == "" || len(key) > 32 || strings.ContainsFunc(key, strange) || strings.Contains(value, "@") {
 		return nil
 	}
-	return badOption(Shown(name), "", key, fmt.Sprintf("%s: must be one of %s", why, strings.Join(PlaceKeys(), ", ")))
+	return Place{Name: name}.wrong(strconv.Quote(key), why+": must be one of "+strings.Join(PlaceKeys(), ", "))
 }
 
 // Shown is a name without a URL's password, and quoted if it has signs that a terminal would obey.

@@ -9,29 +9,26 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Rounding counts how many ids of a source look as if a program had kept them as a number that is too short. Then ids that
-// were different can be equal, and say nothing of the rows.
+// Rounding counts the ids of a source that look as if a program had kept them as a number that
+// is too short. Then different ids can have become equal, and equal ids show nothing about the rows.
 type Rounding struct {
-	decimal, double, printed lookalikes // by a spreadsheet; by a double that is written in whole; by one that JavaScript writes
+	decimal lookalikes // by a spreadsheet
+	double  lookalikes // by a double that is written in whole
+	printed lookalikes // by a double as JavaScript writes it
 }
 
-// lookalikes are ids that can be rounded in one way.
-type lookalikes struct {
-	long  uint64 // that have more digits than the way keeps, so that most don't look rounded by chance
-	alike uint64 // that look rounded
-	odd   uint64 // that do not look rounded further: some must be there, or the ids are made of round numbers
-}
+// lookalikes are ids that can be rounded in one way: with more digits than the way keeps, so that
+// chance rounds few of them. Alike look rounded; odd of them do not look rounded one digit further:
+// ids that are made of round numbers have none.
+type lookalikes struct{ long, alike, odd uint64 }
 
 const (
-	// leastRounded is how many ids tell at least. By chance one of four at most looks rounded.
-	leastRounded = 8
-	mostLooked   = 1e6
-	// almostAll is what part may not look rounded: a twentieth. Rows can come from elsewhere.
-	almostAll = 20
-	// digits is how many a spreadsheet keeps, and mantissa how many bits a double has.
-	digits, mantissa = 15, 53
-	// leastBits is from where at most one of four numbers looks like a double.
-	leastBits = mantissa + 3
+	leastRounded = 8            // ids: fewer show nothing, as chance rounds up to one of four
+	mostLooked   = 1e6          // ids of a source that are looked at
+	almostAll    = 20           // one of 20 need not look rounded: rows can come from elsewhere
+	digits       = 15           // that a spreadsheet keeps
+	mantissa     = 53           // bits of a double
+	leastBits    = mantissa + 3 // of a number: at most one of four looks like a double by chance
 )
 
 // Add counts ids. The first million of a source tell.
@@ -65,8 +62,8 @@ func (l *lookalikes) add(alike, odd bool) {
 
 // lastKept is the value of the last digit that a spreadsheet keeps of a number.
 func lastKept(id uint64) uint64 {
-	unit, most := uint64(1), uint64(1e15)
-	for id/unit >= most {
+	unit := uint64(1)
+	for id/unit >= 1e15 {
 		unit *= 10
 	}
 	return unit
@@ -85,19 +82,20 @@ func (l lookalikes) rounded() bool {
 
 // Text says how the ids were rounded, with the numbers that show it, or is empty.
 func (r *Rounding) Text() string {
-	of := func(l lookalikes) string {
-		return fmt.Sprintf("%s of %s", text.Grouped(l.alike), text.Count(l.long, "long id"))
+	of := func(l lookalikes, way string) string {
+		return fmt.Sprintf("%s of %s %s", text.Grouped(l.alike), text.Count(l.long, "long id"), way)
 	}
 	switch {
 	case r.decimal.rounded():
-		return fmt.Sprintf("%s have no more than %d digits before their zeros, which is all that a spreadsheet keeps", of(r.decimal), digits)
+		return of(r.decimal, fmt.Sprintf("have no more than %d digits before their zeros, which is all that a spreadsheet keeps", digits))
 	case r.double.rounded():
-		return fmt.Sprintf("%s are numbers that a double holds: %d bits, as JavaScript and JSON tools keep them", of(r.double), mantissa)
+		return of(r.double, fmt.Sprintf("are numbers that a double holds: %d bits, as JavaScript and JSON tools keep them", mantissa))
 	case r.printed.rounded():
-		return fmt.Sprintf("%s are written as JavaScript writes a double: %d bits", of(r.printed), mantissa)
+		return of(r.printed, fmt.Sprintf("are written as JavaScript writes a double: %d bits", mantissa))
 	}
 	return ""
 }
 
-// RoundedAdvice is what to do about ids that were rounded.
-const RoundedAdvice = "these ids look rounded: the rows may be different records; do not delete any; export the column as text from where the ids were made, and check again"
+// RoundedAdvice is the advice about ids that were rounded.
+const RoundedAdvice = "these ids look rounded: the rows may be different records; do not delete any; " +
+	"export the column as text from where the ids were made, and check again"
