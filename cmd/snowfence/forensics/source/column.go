@@ -24,7 +24,6 @@ type column struct {
 	db     Database
 	tx     *sql.Tx
 	rows   *sql.Rows
-	ctx    func() error // the error of the context that reads
 	stop   context.CancelFunc
 	row    uint64
 }
@@ -114,18 +113,8 @@ func (c *column) fault(step string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, step, err)
 }
 
-// until looks at the context between rows: the query ends with the context of its opening.
-func (c *column) until(ctx context.Context) (stop func() bool) {
-	c.ctx = func() error {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return nil
-	}
-	return func() bool { return true }
-}
-
-func (*column) fill(*reader, []Item) (int, error) { return 0, nil }
+// abort implements scanner: it ends the query.
+func (c *column) abort(error) { c.stop() }
 
 // ready implements scanner. Whether the next row is there is not known.
 func (*column) ready() bool { return true }
@@ -134,18 +123,11 @@ func (*column) ready() bool { return true }
 func (*column) Done() int64 { return 0 }
 
 func (c *column) next(r *reader) (Item, error) {
-	if err := c.ctx(); err != nil {
-		return Item{}, err
-	}
 	if !c.rows.Next() {
-		switch err := c.rows.Err(); {
-		case err == nil:
-			return Item{}, io.EOF
-		case c.ctx() != nil:
-			return Item{}, c.ctx()
-		default:
+		if err := c.rows.Err(); err != nil {
 			return Item{}, c.fault(fmt.Sprintf("after row %d", c.row), err)
 		}
+		return Item{}, io.EOF
 	}
 	c.row++
 	var value any

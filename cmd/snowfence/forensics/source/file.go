@@ -3,7 +3,6 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -152,14 +151,10 @@ func pathFault(name string, err error) error {
 	return err
 }
 
-func (*input) fill(*reader, []Item) (int, error) { return 0, nil }
-
 func (in *input) ready() bool { return in.Buffered() > 0 }
 
-func (in *input) until(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		_ = in.out.CloseWithError(context.Cause(ctx)) // it never fails
-	})
+func (in *input) abort(cause error) {
+	_ = in.out.CloseWithError(cause) // it never fails
 }
 
 func (in *input) Done() int64 { return in.done.Load() }

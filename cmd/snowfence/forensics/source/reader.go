@@ -37,12 +37,10 @@ type reader struct {
 type scanner interface {
 	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for a text that is no id.
 	next(r *reader) (Item, error)
-	// fill takes the ids that come next as long as they are quick to read, and leaves the others to next.
-	fill(r *reader, items []Item) (n int, err error)
 	// ready reports whether next does not wait.
 	ready() bool
-	// until lets reading end with a context, until stop is called.
-	until(ctx context.Context) (stop func() bool)
+	// abort ends a next that waits, and all later ones.
+	abort(cause error)
 	Done() int64
 	Close() error
 }
@@ -62,14 +60,17 @@ func (r *reader) Place(at uint64) string {
 
 // Read waits for the first id alone.
 func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
-	defer r.until(ctx)()
+	defer context.AfterFunc(ctx, func() { r.abort(context.Cause(ctx)) })()
+	text, isText := r.scanner.(*lines)
 	for n < len(items) && (n == 0 || r.ready()) {
-		filled, err := r.fill(r, items[n:])
-		if n += filled; err != nil {
-			return n, err
-		}
-		if filled > 0 {
-			continue
+		if isText {
+			filled, err := text.fill(r, items[n:])
+			if n += filled; err != nil {
+				return n, err
+			}
+			if filled > 0 {
+				continue
+			}
 		}
 		item, err := r.next(r)
 		if err == nil {
@@ -81,6 +82,8 @@ func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
 		switch {
 		case n > 0 && errors.Is(err, io.EOF):
 			return n, nil // the end is for the next call
+		case ctx.Err() != nil:
+			return n, context.Cause(ctx)
 		case !ok || !r.skip || invalid.fatal:
 			return n, err
 		}
