@@ -23,7 +23,8 @@ type FullError struct {
 
 // Error names the folder and the amount.
 func (e *FullError) Error() string {
-	return e.Dir + ": has no room: it took " + text.Bytes(e.Written) + "\n--temp DIR names another folder; with more --memory less is put aside"
+	return e.Dir + ": has no room: it took " + text.Bytes(e.Written) +
+		"\n--temp DIR names another folder; with more --memory less is put aside"
 }
 
 // page is some items of a chunk in order, in memory or in the file.

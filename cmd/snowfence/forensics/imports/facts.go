@@ -191,7 +191,8 @@ func (p *Plan) bound(f Facts) error {
 			continue
 		}
 		if s.Last.After(limit) {
-			return wrong("timestamp", instant(s.Last), "%s, worker %d: it is still to come by more than %s: a clock of the old system was ahead", s.Where, s.Worker, f.Ahead)
+			return wrong("timestamp", instant(s.Last), "%s, worker %d: it is still to come by more than %s: "+
+				"a clock of the old system was ahead", s.Where, s.Worker, f.Ahead)
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}

@@ -98,7 +98,8 @@ func (p Plan) Within(namespace string, datacenters []int64) error {
 	for _, s := range p.Steps {
 		datacenter, _, err := p.Layout.SplitWorker(s.Worker)
 		if err != nil || len(datacenters) > 0 && !slices.Contains(datacenters, datacenter) {
-			return wrong("worker", fmt.Sprint(s.Worker), "is of none of the datacenters %v that namespace %q has in this store", datacenters, namespace)
+			return wrong("worker", fmt.Sprint(s.Worker), "is of none of the datacenters %v that namespace %q has in this store",
+				datacenters, namespace)
 		}
 	}
 	return nil

@@ -75,9 +75,10 @@ func advice(a, b *Issuer, from time.Time) string {
 	case from.IsZero():
 		return "name the ids of both as parts of their sides, or check them: only ids show which ids both have issued"
 	case managed.Managed() && a.Layout.Equal(b.Layout):
-		return fmt.Sprintf("stop one issuer and set floors above its ids in %s (workers import, with a margin of %s), or divide the worker ids", managed.Name, imports.DefaultAhead)
+		return fmt.Sprintf("stop one issuer and set floors above its ids in %s (workers import, with a margin of %s), "+
+			"or divide the worker ids", managed.Name, imports.DefaultAhead)
 	}
-	return "stop one issuer before that time and before its clock, if ahead, reaches it; or give the two disjoint worker ids"
+	return "stop one issuer before that time, and earlier by as much as its clock may be ahead; or give the two disjoint worker ids"
 }
 
 // earliest returns the first time by which a piece of A and a piece of B have a common id.

@@ -117,6 +117,7 @@ func (s *Strays) End() {
 	case !s.last.Until.Add(2 * Skew).Before(i.Layout.Horizon()):
 		s.Advice = "renumber these ids, or quarantine these worker ids for good: no floor fits between them and the layout's horizon"
 	default:
-		s.Advice = fmt.Sprintf("set the floors of these worker ids above id %s (workers import, by --last-id), or renumber these ids", s.last.Last)
+		s.Advice = fmt.Sprintf("set the floors of these worker ids above id %s (workers import, by --last-id), "+
+			"or renumber these ids", s.last.Last)
 	}
 }
