@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -53,6 +57,47 @@ func merged(t *testing.T, p program, want int, args ...string) (d answer) {
 		t.Errorf("a password is shown: %s%s", stdout, stderr)
 	}
 	return d
+}
+
+// lateReader is a clock that stands still until ids are read, and is an hour ahead
+// from then on.
+type lateReader struct {
+	snowfence.Clock
+	begun time.Time
+	input io.Reader
+	late  *atomic.Bool
+}
+
+func (c lateReader) Wall() time.Time {
+	if c.late.Load() {
+		return c.begun.Add(time.Hour)
+	}
+	return c.begun
+}
+
+func (c lateReader) Read(b []byte) (int, error) {
+	c.late.Store(true)
+	return c.input.Read(b)
+}
+
+// TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays: the registers were read before,
+// and the namespace went on.
+func TestIDsThatAreIssuedWhileTheyAreReadAreNoStrays(t *testing.T) {
+	t.Parallel()
+	store := "file:" + filepath.Join(t.TempDir(), "ids")
+	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for minutes, want := range map[int64]int{30: exitOK, 59: exitOK, 61: exitUnsafe} {
+		p, _, _ := inTest(t)
+		p.must(t, exitOK, "workers", "import", "list", "--workers", "3", "--layout", "default", "--store", store, "--stopped-at", "2026-01-02T03:04:05Z", "--yes")
+		l := snowfence.DefaultLayout()
+		id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(begun.Add(time.Duration(minutes) * time.Minute)), Worker: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := lateReader{p.clock, begun, strings.NewReader(id.String() + "\n"), new(atomic.Bool)}
+		p.clock, p.stdin = clock, clock
+		merged(t, p, want, "eu=-#encoding=decimal", "eu=namespace:"+store, "us=layout:twitter#9/until=2011-01-01")
+	}
 }
 
 // TestMergesAreCheckedOnRealEngines holds two namespaces of each engine against

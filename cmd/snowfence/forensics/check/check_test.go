@@ -153,3 +153,20 @@ func TestSourceThatFailsEndsTheCheck(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
+
+// TestMostSightingsFitTheProgramsShare adds up what the most worker ids take, with twice
+// as much for the map.
+func TestMostSightingsFitTheProgramsShare(t *testing.T) {
+	const size = 8 * (8 + 2*5)
+	if taken := int64(maxSightings * (size + 2*16)); taken > idsort.OwnHeap {
+		t.Errorf("%d bytes are taken, of %d", taken, idsort.OwnHeap)
+	}
+	var ids []uint64
+	for w := range int64(maxSightings + 1) {
+		ids = append(ids, issuerOf(t, "sonyflake-v2", w).id(w, 0))
+	}
+	ids = append(ids, ids[len(ids)-1])
+	cfg := layoutConfig(t, "sonyflake-v2")
+	cfg.Sort.Sizes = idsort.Sizes{}
+	contains(t, only(t, runCheck(t, cfg, numbered("a", ids)), Undecided), "more than 32768")
+}

@@ -172,6 +172,35 @@ func TestTakeOverThatWasInterruptedIsFinishedByRunningItAgain(t *testing.T) {
 	}
 }
 
+func TestTakeOverGoesOnWhereRepliesAreLostAndReadsAreStale(t *testing.T) {
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			memory := memstore.New()
+			faulty := faultstore.New(memory.Client(), nil, nil)
+			r := reckon(t, begun, 0, 1, 2, 3, 4, 5, 6, 7)
+			if _, err := roster.Create(t.Context(), roster.Config{Store: faulty}, r.Layout, nil); err != nil {
+				t.Fatal(err)
+			}
+			record := stored.NamespaceKey("default")
+			faulty.Follow(faultstore.First(
+				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Before: 0.2, LostReply: 0.3}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap && c.Key != record }),
+				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Stale: 0.5}), func(c faultstore.Call) bool { return c.Verb == faultstore.Get && c.Key != record }),
+			))
+			// What is not found out ends it, and it is run again.
+			var err error
+			for range 50 {
+				if _, err = take(t, faulty, r); err == nil {
+					break
+				}
+			}
+			if err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			floored(t, memory, r)
+		})
+	}
+}
+
 func TestTermThatBeganBelowTheFloorIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()

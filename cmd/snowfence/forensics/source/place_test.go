@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,6 +31,28 @@ func TestOptionsStandBehindTheHash(t *testing.T) {
 		p, err := ParsePlace(x.text)
 		if err != nil || p.Name != x.name || !maps.Equal(p.Given, x.given) {
 			t.Errorf("%q: %+v, %v; want %q, %v", x.text, p, err, x.name, x.given)
+		}
+	}
+}
+
+func TestPlaceThatCannotBeReadSaysWhy(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      `source: is empty: must be a file, - for standard input`,
+		"#column=1":                             `source: has no place before the #`,
+		"y#column=1,colour=re":                  `y: option "colour": must be KEY=VALUE, with a key of column, encoding, format, gzip, query, separator, table`,
+		"y#column=1,":                           "",
+		"y#column=1,,":                          `y: option ",": must be KEY=VALUE`,
+		"y#column=1,column=2":                   `y: option column "2": must be given once`,
+		"y#column=":                             `y: option column: must be given once and not be empty`,
+		"postgres://u:hush@h/d#table=t,colum=1": `postgres://u:xxxxx@h/d: option "colum": must be KEY=VALUE`,
+		"a\x1b[2J#format=text,x=y":              `"a\x1b[2J": option "x"`,
+	} {
+		_, err := ParsePlace(text)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", text, err)
+		case want != "" && (!errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), want)):
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 }
