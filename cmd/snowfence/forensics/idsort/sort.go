@@ -143,18 +143,18 @@ func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 // hand hands out the items of pages whose ids are from low to high, as one piece of most
 // items or as two halves. A page is read for each piece that it reaches into.
 func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
-	var pages []*page
+	outside := func(p *page) bool { return p.last < low || p.first > high }
+	pages := from // ids have many leading bits in common: such halves share one list
+	if slices.ContainsFunc(from, outside) {
+		pages = slices.DeleteFunc(slices.Clone(from), outside)
+	}
 	within, rising, last := 0, true, low
-	for _, p := range from {
-		if p.last < low || p.first > high {
-			continue
-		}
+	for _, p := range pages {
 		if p.first >= low && p.last <= high {
 			within += int(p.items)
 		}
 		rising = rising && last <= max(p.first, low)
 		last = min(p.last, high)
-		pages = append(pages, p)
 	}
 	if rising { // so are the pages of a single id: they need no sorting
 		for _, p := range pages {
