@@ -9,7 +9,7 @@ import (
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -20,7 +20,7 @@ const defaultCheckLimit = 20
 type checkVerb struct {
 	program
 	idFlags
-	places []idsource.Place
+	places []source.Place
 }
 
 func (p program) check() *cobra.Command {
@@ -55,7 +55,7 @@ and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 				return usage(cmd, errors.New("needs a source: a file, - for standard input, or the URL of a database"))
 			}
 			for _, arg := range args {
-				place, err := idsource.ParsePlace(arg)
+				place, err := source.ParsePlace(arg)
 				if err != nil {
 					return usage(cmd, err)
 				}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -30,7 +30,7 @@ func checkText(r check.Report) string {
 	var sources, pairs [][]string
 	for _, s := range r.Sources {
 		if s.Rounded != "" {
-			p.Wrapped("", s.Name+": "+s.Rounded+"; "+idsource.RoundedAdvice)
+			p.Wrapped("", s.Name+": "+s.Rounded+"; "+source.RoundedAdvice)
 		}
 		sources = append(sources, []string{s.Name, text.Grouped(s.IDs), text.Grouped(s.Within)})
 	}

@@ -96,16 +96,3 @@ func TestHowFarACheckIsFitsALine(t *testing.T) {
 		}
 	}
 }
-
-func TestAmountsOfBytesAreRead(t *testing.T) {
-	for text, want := range map[string]int64{"64MiB": 64 << 20, "1G": 1 << 30, "1.5GiB": 3 << 29, "2GB": 2e9, "67108864": 64 << 20, "100 mib": 100 << 20} {
-		if n, err := parseMemory(text); n != want || err != nil {
-			t.Errorf("%s: %d, %v", text, n, err)
-		}
-	}
-	for _, text := range []string{"", "MiB", "1XB", "-1G", "63MiB", "1e30", "9999999TiB", "1.2.3G"} {
-		if n, err := parseMemory(text); err == nil {
-			t.Errorf("%q is read as %d", text, n)
-		}
-	}
-}

@@ -11,7 +11,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/text"
@@ -37,7 +37,7 @@ with --skip-invalid. --memory is all that is used; the rest goes to a file in
 type idFlags struct {
 	form     *form
 	layout   layoutFlag
-	options  idsource.Options // of sources without options of their own
+	options  source.Options // of sources without options of their own
 	streams  dashed
 	memory   int64
 	temp     string
@@ -46,11 +46,11 @@ type idFlags struct {
 }
 
 // reading returns the options of sources that the program gives: standard input, variables and databases' clients.
-func (p program) reading() idsource.Options {
-	return idsource.Options{
+func (p program) reading() source.Options {
+	return source.Options{
 		Stdin:  p.stdin,
 		Expand: func(url string) (string, error) { return config.Expand(url, p.environ) },
-		Connect: func(ctx context.Context, url string) (idsource.Database, error) {
+		Connect: func(ctx context.Context, url string) (source.Database, error) {
 			db, err := openstore.OpenDatabase(ctx, url)
 			if err != nil {
 				return nil, err // not db: an interface of a nil pointer is not nil
@@ -70,8 +70,8 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
 	f.options = p.reading()
 	flags := cmd.Flags()
-	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", idsource.Formats()...)
-	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", idsource.Gzips()...)
+	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", source.Formats()...)
+	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", source.Gzips()...)
 	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
 	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
 	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }
@@ -87,13 +87,13 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 }
 
 // input looks at a source, and opens it later. A wrong option is an error of usage.
-func (f *idFlags) input(place idsource.Place) (idsort.Input, error) {
+func (f *idFlags) input(place source.Place) (idsort.Input, error) {
 	options, err := place.Options(f.options)
 	if err != nil {
 		return idsort.Input{}, err
 	}
-	size, err := idsource.Look(place.Name, options)
-	open := func(ctx context.Context) (idsource.Source, error) { return idsource.Open(ctx, place.Name, options) }
+	size, err := source.Look(place.Name, options)
+	open := func(ctx context.Context) (source.Source, error) { return source.Open(ctx, place.Name, options) }
 	return idsort.Input{Size: size, Open: open}, err
 }
 
@@ -198,8 +198,8 @@ func (d *dashed) among(args []string) []string {
 }
 
 // oneStream refuses standard input for two sources.
-func oneStream(places []idsource.Place) error {
-	isStream := func(p idsource.Place) bool { return p.Name == "-" }
+func oneStream(places []source.Place) error {
+	isStream := func(p source.Place) bool { return p.Name == "-" }
 	if first := slices.IndexFunc(places, isStream); first >= 0 && slices.ContainsFunc(places[first+1:], isStream) {
 		return errors.New("standard input can be read once only, and - is given several times")
 	}

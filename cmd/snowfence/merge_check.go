@@ -10,8 +10,8 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
@@ -101,15 +101,15 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
 	report, err := merge.Check(ctx, c)
 	stop()
+	if err != nil {
+		return byClass(v.cmd, err)
+	}
 	for _, side := range report.Sides {
 		for _, s := range side.Sources {
 			if s.Invalid != nil {
 				v.note("warning: side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid))
 			}
 		}
-	}
-	if err != nil {
-		return byClass(v.cmd, err)
 	}
 	if err := v.answer(*v.form, report, mergeText(report)); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
@@ -128,10 +128,10 @@ func (v *merging) run(ctx context.Context, args []string) error {
 
 // inputs are the sources of all sides, in their order.
 func (v *merging) inputs(sides []merge.Side) (inputs []merge.Input, err error) {
-	var places []idsource.Place
+	var places []source.Place
 	for n, side := range sides {
 		for _, data := range side.Data {
-			place, err := idsource.ParsePlace(data)
+			place, err := source.ParsePlace(data)
 			if err != nil {
 				return nil, usage(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
@@ -178,7 +178,7 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 	// The URL before its variables are filled in: one may stand for a password.
 	shown := engine.Redact(n.Store)
 	if engine.Private(url) {
-		v.warn("side " + side + ": the store " + idsource.Shown(shown) + " is of this process alone: it has nothing to show")
+		v.warn("side " + side + ": the store " + source.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
 	opened, err := openstore.OpenExisting(ctx, url)
 	if err != nil {
@@ -191,10 +191,10 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 		i, err = merge.IssuerOf(ctx, side, shown, r)
 	}
 	if err == nil {
-		i.Name = idsource.Shown(i.Name)
+		i.Name = source.Shown(i.Name)
 		return i, nil
 	}
-	err = &merge.SideError{Side: side + ": " + idsource.Shown(shown), Reason: err}
+	err = &merge.SideError{Side: side + ": " + source.Shown(shown), Reason: err}
 	switch snowfence.ClassOf(errors.Unwrap(err)) {
 	case snowfence.ClassFinal, snowfence.ClassUsage:
 		return nil, usage(v.cmd, err) // exit code 1 is a verdict: a namespace that is not there is a mistake in the side

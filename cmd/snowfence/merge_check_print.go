@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/text"
@@ -26,7 +26,7 @@ func mergeText(r *merge.Report) string {
 			}
 			p.Line("  %s  %s: %s", side.Name, s.Source, line)
 			if s.Rounded != "" {
-				p.Wrapped("  ", s.Source+" of "+side.Name+": "+s.Rounded+"; "+idsource.RoundedAdvice)
+				p.Wrapped("  ", s.Source+" of "+side.Name+": "+s.Rounded+"; "+source.RoundedAdvice)
 			}
 		}
 		for _, i := range side.Issuers {
@@ -81,7 +81,7 @@ func dataText(p *page.Page, d *merge.Data) {
 		p.Line("\n%s %s both in %s and in %s", text.Count(pair.IDs, "id"), text.Plural(pair.IDs, "is", "are"), pair.Sides[0], pair.Sides[1])
 	}
 	if d.Rounded != "" {
-		p.Wrapped("", "of the ids that clash, "+d.Rounded+"; "+idsource.RoundedAdvice)
+		p.Wrapped("", "of the ids that clash, "+d.Rounded+"; "+source.RoundedAdvice)
 	}
 	fewest := ""
 	if d.FewestOn != "" {

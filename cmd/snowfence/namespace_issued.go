@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
@@ -121,9 +121,9 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 // of this store, and one whose ids look rounded.
 func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (name string, all newest, err error) {
 	all = newest{}
-	l, rounding := r.Layout(), idsource.Rounding{}
+	l, rounding := r.Layout(), source.Rounding{}
 	see := func(id snowfence.ID) error {
-		rounding.Add([]idsource.Item{{ID: id}})
+		rounding.Add([]source.Item{{ID: id}})
 		parts, err := l.Decompose(id)
 		number := parts.Datacenter<<l.Bits(snowfence.Worker) | parts.Worker
 		switch {
@@ -157,7 +157,7 @@ func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (
 
 // read reads every id of a place, and returns how the place is named.
 func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID) error) (name string, err error) {
-	place, err := idsource.ParsePlace(text)
+	place, err := source.ParsePlace(text)
 	if err != nil {
 		return "", err
 	}
@@ -165,22 +165,22 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 	if err != nil {
 		return "", err
 	}
-	source, err := idsource.Open(ctx, place.Name, options)
+	from, err := source.Open(ctx, place.Name, options)
 	if err != nil {
 		return "", unavailable(err)
 	}
-	defer i.closing("close "+source.Name()+": ", source.Close)
-	items := make([]idsource.Item, 4096)
+	defer i.closing("close "+from.Name()+": ", from.Close)
+	items := make([]source.Item, 4096)
 	for {
-		n, err := source.Read(ctx, items)
+		n, err := from.Read(ctx, items)
 		for _, item := range items[:n] {
 			if err := see(item.ID); err != nil {
-				return "", fmt.Errorf("%s: %s: %w", source.Name(), source.Place(item.At), err)
+				return "", fmt.Errorf("%s: %s: %w", from.Name(), from.Place(item.At), err)
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return source.Name(), nil
+			return from.Name(), nil
 		case err != nil:
 			return "", unavailable(err)
 		}

@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store"
@@ -93,7 +93,7 @@ func TestErrorsEndInTheirExitCode(t *testing.T) {
 		{&fence.ClockError{Offset: time.Hour}, exitUnsafe},
 		{fence.ErrLost, exitUnsafe},
 		{fence.ErrNamespaceReplaced, exitUnsafe},
-		{takeover.ErrRunning, exitUnsafe},
+		{imports.ErrRunning, exitUnsafe},
 		{unavailable(store.ErrNoStore), exitFailure},
 		{&classed{&merge.SideError{Side: "A", Reason: store.ErrNoStore}, snowfence.ClassUnavailable, ""}, exitUsage},
 		{&classed{&merge.SideError{Side: "A", Reason: store.ErrDamaged}, snowfence.ClassUnavailable, ""}, exitUnavailable},

@@ -126,7 +126,7 @@ func howFar(s idsort.Snapshot) string {
 	}
 	line := "reading: " + text.Count(s.IDs, "id")
 	if s.Size > 0 {
-		line += fmt.Sprintf(", %d %% of the sources", int(s.Part()*100))
+		line += fmt.Sprintf(", %d %% of the sources", min(100, 100*s.Bytes/s.Size))
 	}
 	return line
 }

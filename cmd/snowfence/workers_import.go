@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
@@ -27,12 +27,12 @@ type importing struct {
 	*writing
 	cmd  *cobra.Command
 	form form
-	old  takeover.Old
+	old  imports.Old
 
 	at     *site
 	roster *roster.Roster // nil until the namespace exists
 	made   bool           // the namespace is new
-	plan   takeover.Plan  // once applied, it has the finished steps only
+	plan   imports.Plan   // once applied, it has the finished steps only
 }
 
 // importHelp is the long help of the verb.
@@ -70,9 +70,9 @@ store import waits until no floor can be lost, and confirms each. With
 json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
-	v := &importing{program: p, old: takeover.Old{Watch: takeover.DefaultWatch, Facts: takeover.Facts{Margin: takeover.DefaultMargin, Ahead: takeover.DefaultAhead}}}
+	v := &importing{program: p, old: imports.Old{Watch: imports.DefaultWatch, Facts: imports.Facts{Margin: imports.DefaultMargin, Ahead: imports.DefaultAhead}}}
 	old := &v.old
-	systems := text.Strings(takeover.Systems())
+	systems := text.Strings(imports.Systems())
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
 		Short: "Take over from another system: set floors above its ids",
@@ -105,7 +105,7 @@ func (p program) workersImport() *cobra.Command {
 	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		v.cmd, v.form = cmd, *f
-		old.System, old.Workers, old.All = takeover.System(args[0]), workers.numbers, workers.all
+		old.System, old.Workers, old.All = imports.System(args[0]), workers.numbers, workers.all
 		if err := old.Validate(); err != nil {
 			return usage(cmd, err)
 		}
@@ -139,14 +139,14 @@ func (v *importing) run(ctx context.Context) error {
 	facts, err := v.old.Look(ctx, layout, v.clock)
 	done()
 	if err == nil {
-		v.plan, err = takeover.NewPlan(facts)
+		v.plan, err = imports.NewPlan(facts)
 	}
 	switch {
 	case err != nil:
 	case v.made:
 		err = v.plan.Within(v.at.roster.Namespace, v.at.datacenters)
 	default:
-		v.plan, err = takeover.Draft(ctx, v.roster, v.plan)
+		v.plan, err = imports.Draft(ctx, v.roster, v.plan)
 	}
 	if err != nil {
 		return byClass(v.cmd, err)
@@ -163,7 +163,7 @@ func (v *importing) layout() (snowfence.Layout, error) {
 		return v.at.settings.Layout, nil
 	case ok:
 		return own, nil
-	case v.old.System == takeover.List && v.roster != nil:
+	case v.old.System == imports.List && v.roster != nil:
 		return v.roster.Layout(), nil
 	}
 	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
@@ -173,7 +173,7 @@ func (v *importing) layout() (snowfence.Layout, error) {
 func (v *importing) decide(ctx context.Context) error {
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.
-	settled := !v.made && v.roster.Traits().Loss == 0 && !slices.ContainsFunc(v.plan.Steps, func(s takeover.Step) bool { return s.Action != takeover.Keep })
+	settled := !v.made && v.roster.Traits().Loss == 0 && !slices.ContainsFunc(v.plan.Steps, func(s imports.Step) bool { return s.Action != imports.Keep })
 	if v.yes && !settled && !v.dry {
 		return v.apply(ctx)
 	}
@@ -205,8 +205,8 @@ func (v *importing) apply(ctx context.Context) (err error) {
 		}
 		v.note("made a new namespace %q in %s: layout %s", v.roster.Name(), v.at.settings.ShowStore(v.at.store), v.plan.Layout)
 	}
-	planned, done := len(v.plan.Steps), []takeover.Step(nil)
-	err = takeover.Apply(ctx, v.roster, v.plan, v.patience, func(s takeover.Step) { done = append(done, s) })
+	planned, done := len(v.plan.Steps), []imports.Step(nil)
+	err = imports.Apply(ctx, v.roster, v.plan, v.patience, func(s imports.Step) { done = append(done, s) })
 	v.plan.Steps = done
 	v.audit("workers import", "namespace", v.roster.Name(), "made", v.made, "source", v.old.System, "floor", int64(v.plan.Floor), "done", len(done), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
@@ -282,8 +282,8 @@ func parseWorkerList(list string) (workerList, error) {
 	}
 	var l workerList
 	for _, r := range ranges {
-		if r.Last-r.First >= takeover.MaxWorkers-int64(len(l.numbers)) {
-			return l, fmt.Errorf("%q: that makes more than %d worker ids", r, takeover.MaxWorkers)
+		if r.Last-r.First >= imports.MaxWorkers-int64(len(l.numbers)) {
+			return l, fmt.Errorf("%q: that makes more than %d worker ids", r, imports.MaxWorkers)
 		}
 		for n := r.First; n <= r.Last; n++ {
 			l.numbers = append(l.numbers, n)

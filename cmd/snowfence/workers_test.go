@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store/filestore"
@@ -179,7 +179,7 @@ func FuzzParseWorkerList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if l.all != (text == "all") || len(l.numbers) > takeover.MaxWorkers || !l.all && len(l.numbers) == 0 {
+		if l.all != (text == "all") || len(l.numbers) > imports.MaxWorkers || !l.all && len(l.numbers) == 0 {
 			t.Fatalf("%q: %v, %d numbers", text, l.all, len(l.numbers))
 		}
 		for _, n := range l.numbers {

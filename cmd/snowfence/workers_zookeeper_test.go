@@ -12,7 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -43,7 +43,7 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 	l := preset.Layout
 	stopped := time.Now().UTC().Truncate(time.Millisecond)
 	ahead := stopped.Add(20 * time.Minute)
-	folder := takeover.LeafPath("orders")
+	folder := imports.LeafPath("orders")
 	create("/snowflake", "", 0)
 	create("/snowflake/orders", "", 0)
 	create(folder, "", 0)
@@ -134,7 +134,7 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 	}
 
 	t.Run("recyclable", func(t *testing.T) {
-		pool := takeover.RecyclablePath("orders")
+		pool := imports.RecyclablePath("orders")
 		create(pool, "", 0)
 		create(pool+"/notuse", "", 0)
 		create(pool+"/notuse/workId:1024", `{"workId":1024,"lastUsedIp":null,"lastUsedPort":null,"lastUsedTimestamp":null}`, 0)
@@ -155,8 +155,8 @@ func TestOldSystemsAreTakenOverFromTheirZooKeeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer process.Close()
-		create(takeover.TwitterPath, "", 0)
-		if _, err := process.Create(takeover.TwitterPath+"/3", []byte("10.0.0.1:7609"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		create(imports.TwitterPath, "", 0)
+		if _, err := process.Create(imports.TwitterPath+"/3", []byte("10.0.0.1:7609"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)
 		}
 		twitter := []string{"workers", "import", "twitter", "--zookeeper", server.Addr(), "--datacenter", "11", "--namespace", "tweets", "--store", store,

@@ -1,6 +1,6 @@
 package mutants
 
-const sources = "cmd/snowfence/forensics/idsource/"
+const sources = "cmd/snowfence/forensics/source/"
 
 // files lists bugs that misread a path or a file of ids.
 var files = []mutant{

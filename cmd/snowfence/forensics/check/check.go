@@ -7,7 +7,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
 )
 
 // Config says how ids are checked.
@@ -27,35 +26,25 @@ type Config struct {
 // checker is one run of a check.
 type checker struct {
 	Config
-	watcher watcher
-	looked  bool                       // whether a layout was looked for
-	opened  []idsource.Source          // closed by now, most of them; they still know places
-	stand   func(uint64) (int, uint64) // see [idsort.Sorted.Stand]
+	*idsort.Sorted // nil while ids are read
+	watcher        watcher
+	looked         bool // whether a layout was looked for
 }
 
 // Run reads the inputs one after the other. It returns the errors of [idsort.Sort].
 func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error) {
 	c := &checker{Config: cfg}
-	watched := make([]idsort.Input, len(inputs))
-	for i, in := range inputs {
-		watched[i] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (idsource.Source, error) {
-			source, err := in.Open(ctx)
-			c.opened = append(c.opened, source)
-			c.watcher.sources = append(c.watcher.sources, &witness{workers: map[int64]*sighting{}})
-			return source, err
-		}}
-	}
 	cfg.Sort.See = func(input int, items []idsort.Item) {
 		c.settleLayout(items)
 		c.watcher.see(input, items)
 	}
-	sorted, err := idsort.Sort(ctx, watched, cfg.Sort)
+	sorted, err := idsort.Sort(ctx, inputs, cfg.Sort)
 	if err != nil {
 		return Report{}, err
 	}
-	c.stand = sorted.Stand
+	c.Sorted = sorted
 	j := &judge{checker: c, subjects: map[subject]*pairs{}, lines: map[line]*course{}, all: map[[2]int]*between{}}
-	t := &tally{checker: c, judge: j, within: make([]uint64, len(c.opened)), between: map[[2]int]uint64{}}
+	t := &tally{checker: c, judge: j, within: make([]uint64, len(inputs)), between: map[[2]int]uint64{}}
 	t.report.Between, t.report.Named = []Pair{}, []Duplicate{} // JSON has null for nil
 	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
 		return Report{}, err
@@ -67,8 +56,8 @@ func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error)
 
 // where turns a position into a place.
 func (c *checker) where(at uint64) Place {
-	source, in := c.stand(at)
-	return Place{Source: c.name(source), At: in, Text: c.opened[source].Place(in)}
+	input, in := c.Stand(at)
+	return Place{Source: c.name(input), At: in, Text: c.Inputs[input].Place(in)}
 }
 
-func (c *checker) name(source int) string { return c.opened[source].Name() }
+func (c *checker) name(input int) string { return c.Inputs[input].Name() }

@@ -10,7 +10,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // expected is what a map finds, in the form of a report.
@@ -148,7 +148,7 @@ func TestSourceThatFailsEndsTheCheck(t *testing.T) {
 	if _, err := Run(t.Context(), inputs(l), Config{Now: now}); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
 	}
-	in := []idsort.Input{{Open: func(context.Context) (idsource.Source, error) { return nil, broken }}}
+	in := []idsort.Input{{Open: func(context.Context) (source.Source, error) { return nil, broken }}}
 	if _, err := Run(t.Context(), in, Config{Now: now}); !errors.Is(err, broken) {
 		t.Errorf("error is %v", err)
 	}

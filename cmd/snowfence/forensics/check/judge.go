@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
@@ -28,7 +28,7 @@ func adviceOf(kind Kind) string {
 		SameWorker: "give each process a worker id of its own; if the rows are the same records, this is no collision",
 		SetBack:    "let the generator wait while the clock is behind its last id; logs of two processes, one behind the other, look the same: check each log as a source of its own",
 		Copies:     "leave one copy out and check again; if the rows are different records, one process was a clone of the other",
-		Rounded:    idsource.RoundedAdvice,
+		Rounded:    source.RoundedAdvice,
 		Undecided:  "compare the rows, and delete none before: copies are alike in every column, and different records with one id are a collision",
 	}[kind]
 }
@@ -83,7 +83,7 @@ func (c *course) step(tick, at uint64) {
 type between struct {
 	pairs, workers, copied uint64
 	longest                *course // of copied rows
-	rounding               idsource.Rounding
+	rounding               source.Rounding
 }
 
 // judge takes pairs of places with equal ids, lowest ids first, and finds their causes.
@@ -96,8 +96,8 @@ type judge struct {
 
 // add adds a pair: an id that stands at two positions, a before b.
 func (j *judge) add(id, a, b uint64) {
-	first, _ := j.stand(a)
-	second, _ := j.stand(b)
+	first, _ := j.Stand(a)
+	second, _ := j.Stand(b)
 	s, tick := subject{[2]int{first, second}, -1, false}, id
 	if f := j.watcher.fields; f != nil && f.fits(id) && f.layout.Workers() > 1 {
 		s.worker, tick = f.number(id), f.tick.of(id)
@@ -116,7 +116,7 @@ func (j *judge) add(id, a, b uint64) {
 	}
 	p.add(a, b)
 	of.pairs++
-	of.rounding.Add([]idsource.Item{{ID: snowfence.ID(id)}})
+	of.rounding.Add([]source.Item{{ID: snowfence.ID(id)}})
 	if l := (line{s.sources, b - a}); len(j.lines) < most || j.lines[l] != nil {
 		c := at(j.lines, l)
 		c.add(a, b)
@@ -134,7 +134,7 @@ func at[K comparable, V any](m map[K]*V, key K) *V {
 
 // sighting is what was seen of the worker id of a subject in one of its sources, or nil.
 func (j *judge) sighting(s subject, side int) *sighting {
-	return j.watcher.sources[s.sources[side]].workers[s.worker]
+	return j.watcher.workers[s.sources[side]][s.worker]
 }
 
 // findCopies finds the copied rows: hardly any row is left out, and neither two processes
@@ -187,7 +187,7 @@ func (j *judge) causes() []Cause {
 // rounded says by which numbers the equal ids of two sources look rounded, or is empty.
 func (j *judge) rounded(sources [2]int) string {
 	for _, source := range sources {
-		if said := j.watcher.sources[source].rounding.Text(); said != "" {
+		if said := j.Inputs[source].Rounding.Text(); said != "" {
 			return j.name(source) + ": " + said
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // now is the present in these tests.
@@ -58,7 +58,7 @@ func (l *list) Skipped() (uint64, error) { return l.skipped, nil }
 func inputs(lists ...*list) []idsort.Input {
 	var all []idsort.Input
 	for _, l := range lists {
-		all = append(all, idsort.Input{Open: func(context.Context) (idsource.Source, error) {
+		all = append(all, idsort.Input{Open: func(context.Context) (source.Source, error) {
 			l.read = 0
 			return l, nil
 		}})
@@ -68,7 +68,7 @@ func inputs(lists ...*list) []idsort.Input {
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.
-var tiny = idsort.Config{Sizes: idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Fan: 4}}
+var tiny = idsort.Config{Sizes: idsort.Sizes{Chunk: 2000, Page: 200, Workers: 2, Room: 4000, Piece: 1600}}
 
 // runCheck checks lists.
 func runCheck(t *testing.T, cfg Config, lists ...*list) Report {

@@ -54,7 +54,7 @@ func (t *tally) occur(at uint64) {
 	if len(t.places) < maxPlaces {
 		t.places = append(t.places, at)
 	}
-	source, _ := t.stand(at)
+	source, _ := t.Stand(at)
 	if n := len(t.in); n > 0 && t.in[n-1] == source {
 		t.within[source]++
 	} else {
@@ -93,9 +93,9 @@ func (t *tally) end() Report {
 	t.endRepeat()
 	r := &t.report
 	r.Duplicates, r.Causes = r.IDs-r.Distinct, t.judge.causes()
-	for i, seen := range t.watcher.sources {
-		s := Source{Name: t.name(i), IDs: seen.ids, Within: t.within[i], Rounded: seen.rounding.Text()}
-		invalid, first := t.opened[i].Skipped()
+	for i, seen := range t.Inputs {
+		s := Source{Name: t.name(i), IDs: seen.IDs, Within: t.within[i], Rounded: seen.Rounding.Text()}
+		invalid, first := seen.Skipped()
 		if s.Invalid = invalid; first != nil {
 			s.FirstInvalid = first.Error()
 		}

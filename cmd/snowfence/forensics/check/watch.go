@@ -1,25 +1,15 @@
 package check
 
-import (
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
-)
+import "snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 
 // maxSightings bounds how many worker ids are watched, over all sources.
 const maxSightings = 1 << 15
 
 // watcher follows the ids in the order of reading.
 type watcher struct {
-	fields    *fields // nil: no layout is known
-	sources   []*witness
+	fields    *fields               // nil: no layout is known
+	workers   []map[int64]*sighting // by source
 	sightings int
-}
-
-// witness is what was seen of a source.
-type witness struct {
-	ids      uint64
-	rounding idsource.Rounding
-	workers  map[int64]*sighting
 }
 
 // sighting is what was seen of a worker id in a source.
@@ -42,23 +32,24 @@ type descent struct {
 
 // see watches items of a source.
 func (o *watcher) see(source int, items []idsort.Item) {
-	w, f := o.sources[source], o.fields
-	w.rounding.Add(items)
-	w.ids += uint64(len(items))
+	for len(o.workers) <= source {
+		o.workers = append(o.workers, map[int64]*sighting{})
+	}
+	workers, f := o.workers[source], o.fields
 	for _, x := range items {
 		id := uint64(x.ID)
 		if f == nil || !f.fits(id) {
 			continue
 		}
 		number := f.number(id)
-		s := w.workers[number]
+		s := workers[number]
 		if s == nil {
 			if o.sightings == maxSightings {
 				continue
 			}
 			o.sightings++
 			s = &sighting{}
-			w.workers[number] = s
+			workers[number] = s
 		}
 		s.see(f.tick.of(id), f.rank(id), x.At)
 	}

@@ -8,10 +8,38 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // batch is how many items are asked of a source at a time.
 const batch = 1 << 13
+
+// Phase is the part of a sort that is running: Reading, then Merging.
+type Phase int32
+
+// The phases.
+const (
+	Reading Phase = iota
+	Merging
+)
+
+// Progress says how far a sort is. It is safe for concurrent use, its zero value too.
+type Progress struct {
+	phase, ids, bytes, size, merged atomic.Int64
+}
+
+// Snapshot is a moment of a [Progress]: ids that were read, and how many of them were
+// handed out; bytes that were read, of a size that is 0 if it is not known.
+type Snapshot struct {
+	Phase       Phase
+	IDs, Merged uint64
+	Bytes, Size int64
+}
+
+// Snapshot returns how far it is now.
+func (p *Progress) Snapshot() Snapshot {
+	return Snapshot{Phase(p.phase.Load()), uint64(p.ids.Load()), uint64(p.merged.Load()), p.bytes.Load(), p.size.Load()}
+}
 
 // reading is the part of a sort in which ids come in. Goroutines sort the full chunks.
 type reading struct {
@@ -42,7 +70,7 @@ func (s *Sorted) read(ctx context.Context, inputs []Input) (err error) {
 	}
 	r.put()
 	r.busy.Wait()
-	slices.SortStableFunc(s.shelf.pages, func(a, b page) int { return cmp.Compare(a.chunk, b.chunk) })
+	slices.SortStableFunc(s.spill.pages, func(a, b page) int { return cmp.Compare(a.chunk, b.chunk) })
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // of a goroutine, or of the caller
 	}
@@ -62,9 +90,10 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 	}()
 	base, done := uint64(0), r.Progress.bytes.Load()
 	if number > 0 {
-		base = r.tops[number-1]
+		base = r.Inputs[number-1].top
 	}
-	r.tops = append(r.tops, base)
+	seen := &Seen{Source: src, top: base}
+	r.Inputs = append(r.Inputs, seen)
 	for {
 		c := r.open
 		if c.items == nil {
@@ -76,8 +105,10 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 		items := c.items[have:]
 		for i := range items {
 			items[i].At += base
-			r.tops[number] = items[i].At
+			seen.top = items[i].At
 		}
+		seen.IDs += uint64(got)
+		seen.Rounding.Add(items)
 		if r.See != nil {
 			r.See(number, items)
 		}
@@ -102,7 +133,7 @@ func (r *reading) put() {
 	c, number := r.open, r.chunks
 	r.chunks++
 	r.busy.Go(func() {
-		if err := r.shelf.add(c.sort(), number); err != nil {
+		if err := r.spill.add(c.sort(), number); err != nil {
 			r.stop(err)
 		}
 		c.items = c.items[:0]

@@ -4,22 +4,24 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sort"
 
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
 // Item is an id and its position, as [Sorted.Stand] takes it.
-type Item = idsource.Item
+type Item = source.Item
 
 // Input is a source to read. Open is called when the inputs before it have been read.
 // Size is in bytes, or 0 if it is not known.
 type Input struct {
-	Open func(ctx context.Context) (idsource.Source, error)
+	Open func(ctx context.Context) (source.Source, error)
 	Size int64
 }
 
@@ -60,7 +62,7 @@ type Sizes struct {
 	Page    int   // items of a page
 	Workers int   // goroutines that sort chunks
 	Room    int64 // bytes of pages that are kept in memory
-	Fan     int   // chunks whose pages are merged at a time; a piece has at most 2 pages of each
+	Piece   int   // items that are handed out at a time, at most
 }
 
 const (
@@ -74,21 +76,28 @@ const (
 func sizesOf(memory int64, processors int) Sizes {
 	memory -= mapped + OwnHeap
 	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
-	sorted := int(memory * 3 / 8 / (2 * itemBytes))
-	s.Chunk = min(mostChunk, sorted/(s.Workers+1)) // one is read while each worker sorts one
+	s.Piece = int(memory * 3 / 8 / (2 * itemBytes))
+	s.Chunk = min(mostChunk, s.Piece/(s.Workers+1)) // one is read while each worker sorts one
 	s.Page = s.Chunk / 128
-	s.Fan = sorted / (2 * s.Page)
 	return s
+}
+
+// Seen is what was read of an input. Its source is closed, but still knows its name, its
+// places and the texts that it skipped.
+type Seen struct {
+	source.Source
+	IDs      uint64
+	Rounding source.Rounding // of its ids
+	top      uint64          // its highest position
 }
 
 // Sorted is the ids of several inputs in rising order. It is for one goroutine.
 type Sorted struct {
 	Config
-	tops    []uint64 // the highest position of each input
-	shelf   *shelf   // all pages
-	chunks  int
-	spilled uint64 // bytes, by shelves before
-	piece   chunk  // that is handed out
+	Inputs []*Seen
+	spill  *spill
+	chunks int
+	piece  chunk // that is handed out
 }
 
 // Sort reads the inputs, one after the other, and sorts their ids. It returns a
@@ -105,32 +114,113 @@ func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
 	if cfg.create == nil {
 		cfg.create = createFile
 	}
-	s := &Sorted{Config: cfg, shelf: &shelf{Config: cfg, room: cfg.Sizes.Room}}
-	err := s.read(ctx, inputs)
-	if err == nil {
-		debug.FreeOSMemory() // the chunks are garbage now; the pieces need their room
-		cfg.Progress.phase.Store(int64(Merging))
-		err = s.reduce(ctx)
-	}
-	if err != nil {
+	s := &Sorted{Config: cfg, spill: &spill{Config: cfg, room: cfg.Sizes.Room}}
+	if err := s.read(ctx, inputs); err != nil {
 		_ = s.Close() // the first error is the one to report
 		return nil, err
 	}
+	debug.FreeOSMemory() // the chunks are garbage now; the pieces need their room
+	cfg.Progress.phase.Store(int64(Merging))
 	return s, nil
 }
 
+// Each hands out all items, ids in rising order as unsigned numbers and equal ids
+// in the order of reading, in slices that are valid until emit returns. It ends
+// with the error of emit, that of reading, or the cause of the context's end.
+func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
+	pages := make([]*page, len(s.spill.pages))
+	for i := range pages {
+		pages[i] = &s.spill.pages[i]
+	}
+	// Small pieces fit the processor's memory. Much smaller ones would read pages too often.
+	most := min(s.Sizes.Piece, max(mostChunk, 8*s.chunks*s.Sizes.Page))
+	return s.hand(ctx, pages, 0, math.MaxUint64, most, func(items []Item) error {
+		s.Progress.merged.Add(int64(len(items)))
+		return emit(items)
+	})
+}
+
+// hand hands out the items of pages whose ids are from low to high, as one piece of most
+// items or as two halves. A page is read for each piece that it reaches into.
+func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
+	outside := func(p *page) bool { return p.last < low || p.first > high }
+	pages := from // ids have many leading bits in common: such halves share one list
+	if slices.ContainsFunc(from, outside) {
+		pages = slices.DeleteFunc(slices.Clone(from), outside)
+	}
+	within, rising, last := 0, true, low
+	for _, p := range pages {
+		if p.first >= low && p.last <= high {
+			within += int(p.items)
+		}
+		rising = rising && last <= max(p.first, low)
+		last = min(p.last, high)
+	}
+	if rising { // so are the pages of a single id: they need no sorting
+		for _, p := range pages {
+			if _, err := s.gather(ctx, []*page{p}, low, high, math.MaxInt); err != nil {
+				return err
+			}
+			if err := emit(s.piece.items); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	fits := within <= most
+	if fits {
+		var err error
+		if fits, err = s.gather(ctx, pages, low, high, most); err != nil {
+			return err
+		}
+	}
+	if fits {
+		return emit(s.piece.sort())
+	}
+	middle := low + (high-low)/2
+	if err := s.hand(ctx, pages, low, middle, most, emit); err != nil {
+		return err
+	}
+	return s.hand(ctx, pages, middle+1, high, most, emit)
+}
+
+// gather reads the items of pages whose ids are from low to high; false if they are too many.
+func (s *Sorted) gather(ctx context.Context, pages []*page, low, high uint64, most int) (fits bool, err error) {
+	s.piece.items = s.piece.items[:0]
+	if len(pages) > 1 {
+		s.piece.items = slices.Grow(s.piece.items, min(most+s.Sizes.Page, int(s.Progress.ids.Load()))) // once for all pieces
+	}
+	for _, p := range pages {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		if err := s.spill.get(p, low, high, &s.piece); err != nil {
+			return false, err
+		}
+		if len(s.piece.items) > most {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // Stand turns a position into the input, counted from 0, and the place in it that
-// [idsource.Source.Place] takes. It may be called once everything has been read.
+// [source.Source.Place] takes. It may be called once everything has been read.
 func (s *Sorted) Stand(at uint64) (input int, in uint64) {
-	input = sort.Search(len(s.tops), func(i int) bool { return s.tops[i] >= at })
+	input = sort.Search(len(s.Inputs), func(i int) bool { return s.Inputs[i].top >= at })
 	if input > 0 {
-		at -= s.tops[input-1]
+		at -= s.Inputs[input-1].top
 	}
 	return input, at
 }
 
 // Spilled is how many bytes were put aside on the disk.
-func (s *Sorted) Spilled() uint64 { return s.spilled + s.shelf.written }
+func (s *Sorted) Spilled() uint64 { return s.spill.written }
 
 // Close drops all pages that were put aside.
-func (s *Sorted) Close() error { return s.shelf.close() }
+func (s *Sorted) Close() error {
+	if s.spill.file == nil {
+		return nil
+	}
+	return s.spill.file.Close()
+}

@@ -14,13 +14,13 @@ import (
 	"testing"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 	"snowfence.example/snowfence/internal/text"
 )
 
 // list is a source in memory.
 type list struct {
-	idsource.Source
+	source.Source
 	items []Item
 	read  int
 	fail  error // at the end, instead of it
@@ -55,11 +55,11 @@ func listed(n int, id func(i int) uint64) Input {
 }
 
 func (l *list) input() Input {
-	return Input{Open: func(context.Context) (idsource.Source, error) { return l, nil }}
+	return Input{Open: func(context.Context) (source.Source, error) { return l, nil }}
 }
 
 // tiny are sizes with which everything happens that does with a billion ids.
-var tiny = Sizes{Chunk: 300, Page: 100, Workers: 2, Room: 20_000, Fan: 3}
+var tiny = Sizes{Chunk: 300, Page: 100, Workers: 2, Room: 20_000, Piece: 600}
 
 func spreadID(i int) uint64 { return uint64(i) * 0x9e3779b97f4a7c15 }
 
@@ -80,7 +80,7 @@ func TestEveryItemComesInOrderWithItsPlace(t *testing.T) {
 		"two logs after each other": func(_ *rand.Rand, i int) uint64 { return uint64(i % 4000) },
 		"two logs at once":          func(_ *rand.Rand, i int) uint64 { return uint64(i/2) + uint64(i%2)*1000 },
 	} {
-		for seed, cfg := range []Config{{Sizes: tiny}, {Sizes: tiny}, {Sizes: Sizes{Chunk: 4000, Page: 64, Workers: 1, Room: 1 << 12, Fan: 2}}, {}} {
+		for seed, cfg := range []Config{{Sizes: tiny}, {Sizes: tiny}, {Sizes: Sizes{Chunk: 4000, Page: 64, Workers: 1, Room: 1 << 12, Piece: 256}}, {}} {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			var inputs []Input
 			var want, got []string
@@ -148,11 +148,11 @@ func TestPieceThatIsHandedOutFitsTheMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, most := 0, 2*tiny.Fan*tiny.Page
+		n, most := 0, tiny.Piece
 		err = s.Each(t.Context(), func(items []Item) error {
 			n += len(items)
-			if len(items) > most || cap(s.piece.items) > 2*most || s.chunks > tiny.Fan {
-				t.Errorf("%s: %d items come at a time of %d chunks, with room for %d", name, len(items), s.chunks, cap(s.piece.items))
+			if len(items) > most || cap(s.piece.items) > 2*most {
+				t.Errorf("%s: %d items come at a time, with room for %d", name, len(items), cap(s.piece.items))
 			}
 			return nil
 		})
@@ -167,8 +167,8 @@ func TestSizesFitTheMemory(t *testing.T) {
 		for _, processors := range []int{1, 2, 4, 64} {
 			s := sizesOf(memory, processors)
 			reading := int64(2*s.Chunk*itemBytes)*int64(s.Workers+1) + s.Room
-			merging := int64(2*2*s.Fan*s.Page*itemBytes) + s.Room
-			if own := int64(mapped + OwnHeap); reading+own > memory || merging+own > memory || s.Fan < 8 || s.Chunk < 1<<14 {
+			merging := int64(2*(s.Piece+s.Page)*itemBytes) + s.Room
+			if own := int64(mapped + OwnHeap); reading+own > memory || merging+own > memory || s.Piece < s.Chunk || s.Chunk < 1<<14 {
 				t.Errorf("%s on %d: %+v: %d and %d", text.Bytes(uint64(memory)), processors, s, reading, merging)
 			}
 		}
@@ -203,7 +203,7 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 		cfg := Config{Temp: dir, Sizes: tiny}
 		switch part {
 		case 0:
-			in.Open = func(context.Context) (idsource.Source, error) { return nil, wrong }
+			in.Open = func(context.Context) (source.Source, error) { return nil, wrong }
 		case 1:
 			opened.(*list).fail = wrong
 		case 2:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 )
 
 // maxSets is how many sets of an issuer are compared with those of one with another
@@ -41,51 +41,50 @@ type Forecast struct {
 
 // Predict compares two issuers, of two sides or of one.
 func Predict(a, b *Issuer) Forecast {
-	f := Forecast{Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name}, Within: a.Side == b.Side, Outcome: Never, Never: true}
+	f := Forecast{
+		Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name},
+		Within: a.Side == b.Side, Outcome: Never, Never: true,
+	}
 	if a.is(b) {
 		return f // no two ids of a namespace are equal
 	}
 	now := later(a.Now, b.Now)
-	for _, x := range []struct {
-		a, b             func(Stretch) Ticks
-		issuedA, issuedB bool
-	}{{open, used, false, true}, {used, open, true, false}, {open, open, false, false}} {
-		if at, ok := earliest(a.pieces(x.a), b.pieces(x.b), x.issuedA, x.issuedB); ok && (f.FromNow.IsZero() || later(at, now).Before(f.FromNow.Time)) {
-			f.FromNow.Time = later(at, now)
+	for _, open := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+		at, ok := earliest(a.pieces(open[0]), b.pieces(open[1]), !open[0], !open[1])
+		if at = later(at, now); ok && (f.FromNow.IsZero() || at.Before(f.FromNow.Time)) {
+			f.FromNow.Time = at
 		}
 	}
-	_, past := earliest(a.pieces(used), b.pieces(used), false, false)
+	_, past := earliest(a.pieces(false), b.pieces(false), false, false)
 	if f.Never = !past && f.FromNow.IsZero(); !f.Never {
-		f.Outcome, f.Advice = May, advice(a, b, f.FromNow.Time, now)
+		f.Outcome, f.Advice = May, advice(a, b, f.FromNow.Time)
 	}
 	return f
 }
 
 func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
-// advice says what keeps two issuers apart that may clash from a time on, or in the past alone.
-func advice(a, b *Issuer, from, now time.Time) string {
-	when := "now"
-	if from.After(now) {
-		when = "before " + from.UTC().Format(time.RFC3339Nano) + ", and as much earlier as a clock may be ahead"
-	}
+// advice says how to keep two issuers apart that may clash from a time on; zero is for the
+// past alone. The floors of a namespace keep it above the ids of a system of its layout.
+func advice(a, b *Issuer, from time.Time) string {
 	managed := a
 	if !a.Managed() {
 		managed = b
 	}
 	switch {
 	case from.IsZero():
-		return "name the ids of both as parts of their sides, or check them: only ids show what both may have issued already"
+		return "name the ids of both as parts of their sides, or check them: only ids show which ids both have issued"
 	case managed.Managed() && a.Layout.Equal(b.Layout):
-		return fmt.Sprintf("let one end now, and set floors above its ids in %s (workers import, with a margin of %s); or go on with disjoint datacenters or worker ids", managed.Name, takeover.DefaultAhead)
+		return fmt.Sprintf("stop one issuer and set floors above its ids in %s (workers import, with a margin of %s), "+
+			"or divide the worker ids", managed.Name, imports.DefaultAhead)
 	}
-	return "let one or both end " + when + ", or give them worker ids that are disjoint or have other bits; layout:SPEC#WORKERS/until=TIME tries it out"
+	return "stop one issuer before that time, and earlier by as much as its clock may be ahead; or give the two disjoint worker ids"
 }
 
 // earliest returns the first time by which a piece of A and a piece of B have a common id.
 //
-// A tick that may have been stamped already counts as stamped now, even if it is to come:
-// a register may lie far ahead of the clock. Then the other's tick says when.
+// A tick that may have been stamped already counts as stamped now, even a later tick: a
+// register may lie far ahead of the clock. Then the other issuer's tick decides.
 func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) {
 	if len(as) > 0 && len(bs) > 0 && as[0].Layout.Equal(bs[0].Layout) {
 		// Both can issue an integer if both have its tick and its worker number.
@@ -100,8 +99,8 @@ func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) 
 	for _, a := range few(as) {
 		for _, b := range others {
 			a.Issued, b.Issued = issuedA, issuedB
-			if found { // to ask for an earlier one takes less
-				a, b = a.By(best.Add(-1)), b.By(best.Add(-1))
+			if found { // only earlier times matter
+				a, b = a.by(best.Add(-1)), b.by(best.Add(-1))
 			}
 			if at, ok := Earliest(a, b); ok {
 				best, found = at, true

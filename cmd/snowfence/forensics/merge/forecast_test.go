@@ -74,12 +74,12 @@ func quarantined(r stored.Register) stored.Register {
 func TestForecastsOfLayouts(t *testing.T) {
 	for _, x := range []struct{ a, b, want, advice string }{
 		{"layout:twitter#0-3", "layout:twitter#4-7", "never", ""},
-		{"layout:twitter#0-4", "layout:twitter#4-7", "now", "let one or both end now, or"},
+		{"layout:twitter#0-4", "layout:twitter#4-7", "now", "stop one issuer before that time"},
 		{"layout:twitter#0-3", "layout:leaf#4-7", "never", ""},
 		{"layout:leaf#0-3", "layout:default#4-7", "never", ""},
 		// Sixteen years lie between the epochs: default will come to the integers of twitter.
-		{"layout:twitter", "layout:default", "now", "end now"},
-		{"layout:twitter#since=2020-01-01", "layout:default", "2035-02-27T22:17:05.343Z", "end before 2035-02-27T22:17:05.343Z, and as much earlier as a clock may be ahead"},
+		{"layout:twitter", "layout:default", "now", "stop one issuer before that time"},
+		{"layout:twitter#since=2020-01-01", "layout:default", "2035-02-27T22:17:05.343Z", "stop one issuer before that time"},
 		{"layout:twitter#until=2015-01-01", "layout:default#since=2032-01-01", "never", ""},
 		{"layout:twitter#3/until=2015-01-01", "layout:twitter#3/until=2016-01-01", "past", "only ids show"},
 		{"layout:seata#1", "layout:javascript-safe-ms", "never", ""},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 )
 
-// Issuer is a system that issues ids of a side: a namespace, or another system of which
-// the layout and the worker numbers are known. Its JSON form is part of a [Report].
+// Issuer is a system that issues ids of a side: a namespace, or another system with a known
+// layout and known worker numbers. Its JSON form is part of a [Report].
 type Issuer struct {
 	Side string `json:"-"`
 	// Name says what it is, for people, such as "namespace orders of file:/srv/ids" or
@@ -77,10 +76,10 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 			i.Stretches = append(i.Stretches, i.stretchOf(r, w))
 		}
 	}
-	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
+	i.sort()
 	slices.Sort(i.Unreadable)
 	slices.Sort(i.Quarantined)
-	i.fill(owned(r))
+	i.fill(i.Datacenters)
 	return i, nil
 }
 
@@ -99,7 +98,7 @@ func (i *Issuer) from(first, last snowfence.Tick) Ticks {
 //
 // In a first term Used begins at the floor; in a later one at 0, as earlier terms lie
 // below the floor. A first term whose floor and until are equal was written by an
-// operator, perhaps in a take-over: then the ticks below are the old system's.
+// operator, perhaps in an import: then the ticks below are the old system's.
 func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	x, last := w.Register, i.Layout.HorizonTick()-1
 	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}, Floor: x.Floor}
@@ -111,6 +110,7 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	if x.Holder != "" {
 		s.Open = i.from(x.Floor, x.Until-1)
 	}
+	own := r.Own(w.Number)
 	switch {
 	case w.State == roster.Unreadable:
 		i.Unreadable = append(i.Unreadable, w.Number)
@@ -118,71 +118,73 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
 		// Ticks of another layout are no ticks of this one.
 		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, none()
-	case w.State == roster.Foreign, w.State == roster.UsedUp:
 	case w.State == roster.Quarantined:
 		i.Quarantined = append(i.Quarantined, w.Number)
-	case !r.Own(w.Number):
+	case w.State == roster.Foreign, w.State == roster.UsedUp, !own:
 	case w.State == roster.Held:
 		s.Open = i.from(x.Floor, last)
 	default:
 		s.Open = i.from(x.Until, last)
 	}
-	if !r.Own(w.Number) && w.State != roster.Held {
+	if !own && w.State != roster.Held {
 		// It is not this store's to give away.
 		s.Open = none()
 	}
 	return s
 }
 
-// owned are the worker numbers that the store may give away, in ascending order.
-func owned(r *roster.Roster) (all []Workers) {
-	width := r.Layout().Bits(snowfence.Worker)
-	for _, d := range slices.Sorted(slices.Values(r.Record().Datacenters)) {
-		all = append(all, Workers{d << width, (d+1)<<width - 1})
+// fill adds the worker numbers that were never claimed: they have no register, and can be
+// claimed from now on. Without datacenters the store may give all away.
+func (i *Issuer) fill(datacenters []int64) {
+	owned := []Workers{AllWorkers(i.Layout)}
+	if len(datacenters) > 0 {
+		owned = nil
 	}
-	if len(all) == 0 {
-		all = []Workers{AllWorkers(r.Layout())}
-	}
-	return all
-}
-
-// fill adds the worker numbers that were never claimed: they have no register, and
-// can be claimed from now on. Owned is in ascending order.
-func (i *Issuer) fill(owned []Workers) {
-	var gaps []Stretch
-	add := func(first, last int64) {
-		if first <= last {
-			gaps = append(gaps, Stretch{Workers: Workers{first, last}, Used: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})
-		}
+	width := i.Layout.Bits(snowfence.Worker)
+	for _, d := range slices.Sorted(slices.Values(datacenters)) {
+		owned = append(owned, Workers{d << width, (d+1)<<width - 1})
 	}
 	registered := i.Stretches
-	for _, w := range owned {
-		next := w.First
-		for ; len(registered) > 0 && registered[0].Workers.First <= w.Last; registered = registered[1:] {
-			n := registered[0].Workers.First
-			add(next, n-1)
-			next = max(next, n+1)
+	for _, gap := range owned {
+		for _, s := range registered {
+			if n := s.Workers.First; gap.Has(n) {
+				i.unclaimed(Workers{gap.First, n - 1})
+				gap.First = n + 1
+			}
 		}
-		add(next, w.Last)
+		i.unclaimed(gap)
 	}
-	i.Stretches = append(i.Stretches, gaps...)
+	i.sort()
+}
+
+// unclaimed adds worker numbers that were never claimed.
+func (i *Issuer) unclaimed(w Workers) {
+	if !w.Empty() {
+		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})
+	}
+}
+
+// sort puts the stretches in ascending order.
+func (i *Issuer) sort() {
 	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
 }
 
-// ForeignIssuer returns the issuer that another system is. Its clocks are taken to be
-// right: ticks before now were stamped before now.
+// ForeignIssuer returns the issuer of another system. Its clocks are taken to be right:
+// ticks before now were stamped before now.
 func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
-	i := &Issuer{Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now, Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{}}
-	life := AllTicks(f.Layout)
+	i := &Issuer{
+		Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now,
+		Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{},
+	}
+	used, tick := AllTicks(f.Layout), f.Layout.TickAt(now)
 	if !f.Since.IsZero() {
-		life.First = max(life.First, f.Layout.TickAt(f.Since))
+		used.First = max(used.First, f.Layout.TickAt(f.Since))
 	}
 	if !f.Until.IsZero() {
-		life.Last = min(life.Last, f.Layout.TickAt(f.Until))
+		used.Last = min(used.Last, f.Layout.TickAt(f.Until))
 	}
-	tick := f.Layout.TickAt(now)
-	used := life.Meet(Ticks{math.MinInt64, tick})
-	open := life.Meet(Ticks{tick, math.MaxInt64})
+	open := Ticks{max(used.First, tick), used.Last}
+	used.Last = min(used.Last, tick)
 	for _, w := range f.Workers {
 		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Floor: used.First, Open: open})
 	}
@@ -201,16 +203,16 @@ func (i *Issuer) find(worker int64) (Stretch, bool) {
 	return i.Stretches[at], true
 }
 
-// The kinds of ticks.
-func used(s Stretch) Ticks { return s.Used }
-func open(s Stretch) Ticks { return s.Open }
-
-// pieces are the ids with ticks of a kind, by worker numbers in ascending order.
-func (i *Issuer) pieces(ticks func(Stretch) Ticks) []Set {
+// pieces are the ids with used or with open ticks, by worker numbers in ascending order.
+func (i *Issuer) pieces(open bool) []Set {
 	var all []Set
 	for _, s := range i.Stretches {
-		if t := ticks(s); !t.Empty() {
-			all = append(all, Set{Layout: i.Layout, Workers: s.Workers, Ticks: t})
+		ticks := s.Used
+		if open {
+			ticks = s.Open
+		}
+		if !ticks.Empty() {
+			all = append(all, Set{Layout: i.Layout, Workers: s.Workers, Ticks: ticks})
 		}
 	}
 	return all

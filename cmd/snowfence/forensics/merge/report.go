@@ -16,14 +16,13 @@ type Verdict string
 
 // The verdicts.
 const (
-	// None: no id is on two sides, and none can in future, as far as the sides name who
-	// issues ids.
+	// None: no id is on two sides, and no issuer that the sides name can put one there.
 	None Verdict = "none"
 	// Clashes: an id is on two sides.
 	Clashes Verdict = "clash"
-	// Possible: none does, but ids that are still to come may.
+	// Possible: no id is on two sides, but future ids may be.
 	Possible Verdict = "possible"
-	// Unknown: nothing was found, but a side has no ids, or some of them were no ids.
+	// Unknown: nothing was found, but a side has no ids, or some of its texts are no ids.
 	Unknown Verdict = "unknown"
 )
 
@@ -104,7 +103,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 }
 
 // Check reads all ids, counts those on several sides, and finds out whether ids of the
-// future can clash. With an error the report has the sources as far as they were read.
+// future can clash.
 //
 // A *[SideError] is returned if a source can't be opened or read, else an error of
 // sorting or the cause of a context that ended.
@@ -124,9 +123,9 @@ func Check(ctx context.Context, c Config) (*Report, error) {
 		r.Sides = append(r.Sides, side)
 	}
 	if err := c.read(ctx, r); err != nil {
-		return r, err
+		return nil, err
 	}
-	possible, issued := false, true
+	possible := false
 	for _, s := range r.Strays {
 		s.End()
 		possible = possible || s.Open > 0 || s.Used > 0 && !r.side(s.Issuer.Side).HasData
@@ -139,10 +138,7 @@ func Check(ctx context.Context, c Config) (*Report, error) {
 			r.Forecasts = append(r.Forecasts, f)
 		}
 	}
-	for _, s := range r.Sides {
-		issued = issued && len(s.Issuers) > 0
-	}
-	r.conclude(possible, issued)
+	r.conclude(possible)
 	return r, nil
 }
 
@@ -166,24 +162,19 @@ func (r *Report) judge(f *Forecast) {
 }
 
 // conclude finds the verdict, and says it in a sentence.
-func (r *Report) conclude(possible, issued bool) {
-	r.Verdict, r.Summary = None, "no id that was read can be issued again"
+func (r *Report) conclude(possible bool) {
+	missing := r.missing()
 	switch {
 	case r.Data != nil && r.Data.Clashing > 0:
 		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
-	case possible && r.Data != nil:
-		r.Verdict, r.Summary = Possible, "no id is on two sides now, but ids can clash"
 	case possible:
 		r.Verdict, r.Summary = Possible, "ids can clash"
-	case r.Data != nil && issued:
-		r.Summary = "no id is on two sides, and none ever can"
-	case r.Data != nil:
-		r.Summary = "no id is on two sides"
-	case len(r.Forecasts) > 0 && issued:
-		r.Summary = "no id can ever be issued twice"
-	}
-	if missing := r.missing(); missing != "" && r.Verdict == None {
-		r.Verdict, r.Summary = Unknown, missing+"; of the others: "+r.Summary
+	case missing != "":
+		r.Verdict, r.Summary = Unknown, missing
+	case r.Data == nil && !slices.ContainsFunc(r.Sides, func(s SideReport) bool { return s.HasData || len(s.Issuers) == 0 }):
+		r.Verdict, r.Summary = None, "no id can ever be issued twice"
+	default:
+		r.Verdict, r.Summary = None, "no id clashes, of the ids and issuers that the sides name"
 	}
 	r.Summary = string(r.Verdict) + ": " + r.Summary
 }

@@ -1,8 +1,6 @@
 package merge
 
-import (
-	"snowfence.example/snowfence"
-)
+import "snowfence.example/snowfence"
 
 // Span is an interval of numbers, both ends included; empty when Last is below First.
 type Span[N ~int64] struct{ First, Last N }
@@ -13,13 +11,13 @@ type Ticks = Span[snowfence.Tick]
 // Workers is an interval of worker numbers.
 type Workers = Span[int64]
 
-// Empty reports whether no number is in it.
+// Empty reports whether the interval has no number.
 func (s Span[N]) Empty() bool { return s.Last < s.First }
 
-// Has reports whether a number is in it.
+// Has reports whether a number is in the interval.
 func (s Span[N]) Has(n N) bool { return s.First <= n && n <= s.Last }
 
-// Meet returns the numbers that are in both.
+// Meet returns the numbers that are in both intervals.
 func (s Span[N]) Meet(other Span[N]) Span[N] {
 	return Span[N]{max(s.First, other.First), min(s.Last, other.Last)}
 }
@@ -33,7 +31,7 @@ func AllTicks(l snowfence.Layout) Ticks {
 func AllWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
 
 // Set is the ids of a layout with some ticks and some worker numbers, and any sequence.
-// What lies beyond the layout's fields is in no set.
+// Ticks and worker numbers beyond the layout's fields are in no set.
 type Set struct {
 	// Layout must be valid.
 	Layout  snowfence.Layout
@@ -43,64 +41,53 @@ type Set struct {
 	Issued bool
 }
 
-// Until returns the set without the ticks above last.
-func (s Set) Until(last snowfence.Tick) Set {
+// until returns the set without the ticks above last.
+func (s Set) until(last snowfence.Tick) Set {
 	s.Ticks.Last = min(s.Ticks.Last, last)
 	return s
 }
 
-// lane is a box, as the walk over the bits reads it: the bounds of all fields side
-// by side, and a bit set where a field has its highest. The bits above the fields
-// are a field that must be 0; the walk begins in it.
-type lane struct{ starts, low, high uint64 }
+// box is a set in which each field of the id lies between two bounds. The bounds of all
+// fields stand side by side in low and high, and starts has the highest bit of each field.
+// The bits above the fields are a field that must be 0.
+type box struct{ starts, low, high uint64 }
 
-// lanes cuts the set into boxes. They have no integer in common.
-func (s Set) lanes() []lane {
+// boxes cuts the set into boxes without an integer in common: where its worker numbers
+// begin or end within a datacenter, that datacenter is a box of its own.
+func (s Set) boxes() []box {
 	ticks, workers := s.Ticks.Meet(AllTicks(s.Layout)), s.Workers.Meet(AllWorkers(s.Layout))
 	if ticks.Empty() || workers.Empty() {
 		return nil
 	}
 	split := s.Layout.Bits(snowfence.Worker)
-	within := int64(mask(split))
+	size := int64(1) << split
+	low, high := workers.First%size, workers.Last%size
 	first, last := workers.First>>split, workers.Last>>split
-	low, high := workers.First&within, workers.Last&within
-	if first == last {
-		return []lane{s.lane(ticks, Workers{first, last}, Workers{low, high})}
-	}
-	var lanes []lane
-	if low > 0 { // the first datacenter from the middle
-		lanes = append(lanes, s.lane(ticks, Workers{first, first}, Workers{low, within}))
-		first++
-	}
-	if high < within { // the last datacenter up to the middle
-		lanes = append(lanes, s.lane(ticks, Workers{last, last}, Workers{0, high}))
-		last--
-	}
-	if first <= last {
-		lanes = append(lanes, s.lane(ticks, Workers{first, last}, Workers{0, within}))
-	}
-	return lanes
-}
-
-func (s Set) lane(ticks Ticks, datacenters, workers Workers) lane {
-	var l lane
-	for _, span := range s.Layout.Spans() {
-		var low, high uint64
-		switch span.Field.Kind {
-		case snowfence.Time:
-			low, high = uint64(ticks.First), uint64(ticks.Last)
-		case snowfence.Datacenter:
-			low, high = uint64(datacenters.First), uint64(datacenters.Last)
-		case snowfence.Worker:
-			low, high = uint64(workers.First), uint64(workers.Last)
-		default:
-			high = mask(span.Field.Bits)
+	if first < last && (low > 0 || high < size-1) {
+		cut := last*size - 1
+		if low > 0 {
+			cut = (first+1)*size - 1
 		}
-		l.starts |= 1 << span.High
-		l.low |= low << span.Low
-		l.high |= high << span.Low
+		left, right := s, s
+		left.Workers, right.Workers = Workers{workers.First, cut}, Workers{cut + 1, workers.Last}
+		return append(left.boxes(), right.boxes()...)
 	}
-	return l
+	bounds := map[snowfence.FieldKind]Workers{
+		snowfence.Time:       {int64(ticks.First), int64(ticks.Last)},
+		snowfence.Datacenter: {first, last},
+		snowfence.Worker:     {low, high},
+	}
+	var b box
+	for _, span := range s.Layout.Spans() {
+		bound, bounded := bounds[span.Field.Kind]
+		if !bounded {
+			bound = Workers{0, int64(mask(span.Field.Bits))}
+		}
+		b.starts |= 1 << span.High
+		b.low |= uint64(bound.First) << span.Low
+		b.high |= uint64(bound.Last) << span.Low
+	}
+	return []box{b}
 }
 
 // mask is a number of that many bits, all set.

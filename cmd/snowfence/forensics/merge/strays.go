@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 )
 
 // maxStrays is how many worker numbers are counted apart.
 const maxStrays = 1 << 16
 
-// Skew is how far an issuer's clock is taken to be ahead of the one by which ids are
-// read, when its own ids are judged: the default policy's max-rollback.
-const Skew = takeover.DefaultMargin
+// Skew is the assumed lead of an issuer's clock over ours when its own ids are judged: the
+// default policy's max-rollback.
+const Skew = imports.DefaultMargin
 
 // Strays are the ids of a side that an issuer may have issued, or may still issue. Its
 // JSON form is part of a [Report].
@@ -84,20 +84,21 @@ func (s *Strays) Add(id snowfence.ID) {
 		return
 	}
 	s.Open++
-	one, stray := Stray{worker, 1, ID(id), ID(id), Time{s.Issuer.Layout.TimeOf(tick)}}, s.workers[worker]
-	if s.Open == 1 || one.Until.After(s.last.Until.Time) {
-		s.last = one
-	}
-	switch {
-	case stray == nil && len(s.workers) < maxStrays:
-		s.workers[worker] = &one
-	case stray != nil:
-		// The ids of one worker number ascend with their ticks.
-		stray.Open++
-		stray.First = ID(min(uint64(stray.First), uint64(id)))
-		if uint64(id) > uint64(stray.Last) {
-			stray.Last, stray.Until = one.Last, one.Until
+	stray := s.workers[worker]
+	if stray == nil {
+		stray = &Stray{Worker: worker, First: ID(id)}
+		if len(s.workers) < maxStrays {
+			s.workers[worker] = stray
 		}
+	}
+	stray.Open++
+	stray.First = ID(min(uint64(stray.First), uint64(id)))
+	// The ids of one worker number ascend with their ticks.
+	if uint64(id) >= uint64(stray.Last) {
+		stray.Last, stray.Until.Time = ID(id), s.Issuer.Layout.TimeOf(tick)
+	}
+	if s.Open == 1 || stray.Until.After(s.last.Until.Time) {
+		s.last = *stray
 	}
 }
 
@@ -110,10 +111,13 @@ func (s *Strays) End() {
 	if s.Open == 0 {
 		return
 	}
-	s.Advice = fmt.Sprintf("set the floors of these worker ids above id %s (workers import, by --last-id), or renumber these ids", s.last.Last)
-	if i := s.Issuer; !i.Managed() {
-		s.Advice = "it has no floors: renumber these ids, or keep it from using these worker ids before " + s.last.Until.UTC().Format(time.RFC3339Nano)
-	} else if !s.last.Until.Add(2 * Skew).Before(i.Layout.Horizon()) {
-		s.Advice = "no floor can lie above them, since the ticks reach to the layout's horizon: renumber these ids, or quarantine these worker ids for good"
+	switch i := s.Issuer; {
+	case !i.Managed():
+		s.Advice = "renumber these ids, or keep the issuer from these worker ids before " + s.last.Until.UTC().Format(time.RFC3339Nano)
+	case !s.last.Until.Add(2 * Skew).Before(i.Layout.Horizon()):
+		s.Advice = "renumber these ids, or quarantine these worker ids for good: no floor fits between them and the layout's horizon"
+	default:
+		s.Advice = fmt.Sprintf("set the floors of these worker ids above id %s (workers import, by --last-id), "+
+			"or renumber these ids", s.last.Last)
 	}
 }

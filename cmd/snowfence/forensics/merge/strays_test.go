@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/takeover"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -102,7 +102,7 @@ func TestRowsThatAHolderComesToAreStrays(t *testing.T) {
 		}
 	}
 	id := compose(t, l, now.Add(10*time.Hour), 0, 5)
-	apply(t, r, takeover.Facts{Layout: l, Sightings: []takeover.Sighting{{Worker: 0}}, LastIDs: []snowfence.ID{id}, Margin: takeover.DefaultMargin, Ahead: 11 * time.Hour, Now: now})
+	apply(t, r, imports.Facts{Layout: l, Sightings: []imports.Sighting{{Worker: 0}}, LastIDs: []snowfence.ID{id}, Margin: imports.DefaultMargin, Ahead: 11 * time.Hour, Now: now})
 	again, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
 	if err != nil {
 		t.Fatal(err)
@@ -132,17 +132,17 @@ func TestRowsOfAnIssuerThatGoesOnAreNoStrays(t *testing.T) {
 }
 
 // apply carries out a take-over.
-func apply(t *testing.T, r *roster.Roster, facts takeover.Facts) {
+func apply(t *testing.T, r *roster.Roster, facts imports.Facts) {
 	t.Helper()
-	plan, err := takeover.NewPlan(facts)
+	plan, err := imports.NewPlan(facts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err = takeover.Draft(t.Context(), r, plan)
+	plan, err = imports.Draft(t.Context(), r, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := takeover.Apply(t.Context(), r, plan, roster.Patience{}, nil); err != nil {
+	if err := imports.Apply(t.Context(), r, plan, roster.Patience{}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -184,8 +184,8 @@ func TestTheRemedyIsEnough(t *testing.T) {
 	if len(s.Workers) != 3 || s.Workers[1].Worker != 3 || s.Workers[2].Last != merge.ID(ids[2]) || !strings.Contains(s.Advice, "above id "+ids[2].String()) {
 		t.Fatalf("%+v", s)
 	}
-	apply(t, r, takeover.Facts{
-		Layout: l, Sightings: []takeover.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: takeover.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
+	apply(t, r, imports.Facts{
+		Layout: l, Sightings: []imports.Sighting{{Worker: 0}, {Worker: 3}, {Worker: 4}}, LastIDs: ids[2:], Margin: imports.DefaultMargin, Ahead: 52 * time.Hour, Now: now,
 	})
 	again, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
 	if err != nil {
@@ -204,8 +204,8 @@ func TestAdviceWhereNoFloorHelps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]*merge.Strays{
-		"or quarantine these worker ids for good": counted("us", i, last),
-		"it has no floors":                        counted("us", foreign(t, "eu=layout:default#7"), compose(t, l, now.Add(time.Hour), 7, 1)),
+		"or quarantine these worker ids for good":  counted("us", i, last),
+		"or keep the issuer from these worker ids": counted("us", foreign(t, "eu=layout:default#7"), compose(t, l, now.Add(time.Hour), 7, 1)),
 	} {
 		if !strings.Contains(s.Advice, want) {
 			t.Errorf("%q is not in %q", want, s.Advice)

@@ -5,15 +5,14 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsource"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
-// maxStands is how many of the places of one id are kept to be named.
+// maxStands is how many of the places of one id are named.
 const maxStands = 8
 
-// Stand is a place of an id. Side and Source are the numbers of the side and of the
-// source, counted over all sides, and At is the place in the source. [Check] fills in the
-// same in words.
+// Stand is a place of an id. Side and Source are the numbers of the side and of the source,
+// counted over all sides, and At is the place in the source. [Check] fills in the words.
 type Stand struct {
 	Side       int    `json:"-"`
 	Source     int    `json:"-"`
@@ -36,14 +35,14 @@ type Pair struct {
 	IDs   uint64    `json:"ids"`
 }
 
-// Data is what the ids of the sides have in common.
+// Data is the comparison of the sides' ids.
 type Data struct {
 	// Clashing is how many ids are on several sides.
 	Clashing uint64 `json:"clashing_ids"`
 	// Renumber is how many rows at least need another id, so that each id is on
 	// one side only: of each id all rows but those of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
-	// Rounded says what shows that the clashing ids were rounded, or is empty.
+	// Rounded is the evidence that the clashing ids were rounded, or empty.
 	Rounded string `json:"rounded,omitempty"`
 	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
 	FewestOn string `json:"fewest_on,omitempty"`
@@ -61,47 +60,50 @@ type Tally struct {
 	// and RowsIn in how many rows of each source.
 	Of, RowsOf, RowsIn []uint64
 	// Twice is how many ids are several times on one side, and RowsTwice in how many
-	// rows, by side. A merge does not make those.
+	// rows, by side. A merge does not cause these.
 	Twice, RowsTwice []uint64
 
 	names    []string
 	shown    int
-	rounding idsource.Rounding // of the clashing ids
-	between  []uint64          // by the numbers of both sides
+	rounding source.Rounding // of the clashing ids
+	between  []uint64        // by the numbers of both sides
 
-	// Of the present id: its rows, sides, rows by side and by source, and first places.
-	id            snowfence.ID
-	all           uint64
-	sides         uint64
-	rows, sources []uint64
-	stands        []Stand
+	// Of the present id: its rows, by side and by source, its sides as bits, its sources
+	// and first places.
+	id           snowfence.ID
+	all, sides   uint64
+	rows, counts []uint64
+	sources      []int
+	stands       []Stand
 }
 
-// NewTally returns a tally for the named sides and a number of sources. It keeps the first clashing
-// ids, at most shown of them.
+// NewTally returns a tally for the named sides and a number of sources. It keeps the first
+// clashing ids, at most shown of them.
 func NewTally(sides []string, sources, shown int) *Tally {
 	counts := func(n int) []uint64 { return make([]uint64, n) }
 	n := len(sides)
 	return &Tally{
-		names: sides, shown: shown, rows: counts(n), sources: counts(sources), between: counts(n * n),
+		names: sides, shown: shown, rows: counts(n), counts: counts(sources), between: counts(n * n),
 		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
 		Data: Data{Between: []Pair{}, First: []Clash{}},
 	}
 }
 
-// Add takes one row, in ascending order of the ids as unsigned numbers. An id below the
-// one before counts as another id.
+// Add takes one row, in ascending order of the ids as unsigned numbers.
 func (t *Tally) Add(id snowfence.ID, at Stand) {
 	if id != t.id {
 		t.next()
 		t.id = id
 	}
+	if t.counts[at.Source] == 0 {
+		t.sources = append(t.sources, at.Source)
+	}
+	t.counts[at.Source]++
 	t.all++
 	t.sides |= 1 << at.Side
 	t.rows[at.Side]++
-	t.sources[at.Source]++
-	// Of each side at least one is kept, as far as there is room.
-	if len(t.stands) < maxStands || t.rows[at.Side] == 1 && len(t.stands) < maxStands+MaxSides {
+	// At least one place of each side is named.
+	if len(t.stands) < maxStands || t.rows[at.Side] == 1 {
 		t.stands = append(t.stands, at)
 	}
 }
@@ -128,23 +130,21 @@ func (t *Tally) next() {
 			t.between[side*len(t.names)+bits.TrailingZeros64(others)]++
 		}
 	}
+	for _, n := range t.sources {
+		if clash {
+			t.RowsIn[n] += t.counts[n]
+		}
+		t.counts[n] = 0
+	}
 	if clash {
 		t.Clashing++
-		t.rounding.Add([]idsource.Item{{ID: t.id}})
+		t.rounding.Add([]source.Item{{ID: t.id}})
 		t.Renumber += t.all - most
-		for source, n := range t.sources {
-			t.RowsIn[source] += n
-		}
 		if len(t.First) < t.shown {
 			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
 		}
 	}
-	if t.all > 1 {
-		clear(t.sources)
-	} else if len(t.stands) > 0 {
-		t.sources[t.stands[0].Source] = 0
-	}
-	t.all, t.sides, t.stands = 0, 0, t.stands[:0]
+	t.all, t.sides, t.sources, t.stands = 0, 0, t.sources[:0], t.stands[:0]
 }
 
 // End is called once, after the last row.

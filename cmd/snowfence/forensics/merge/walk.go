@@ -6,77 +6,68 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// The facts that the walk remembers of a lane: that the bits of the field so far
-// equal those of its lower bound, and those of its upper bound.
+// The walk down the bits of an integer remembers two facts for each box: the bits of the
+// field so far equal those of its lower bound, and those of its upper bound.
 const (
 	atLow  = 1
 	atHigh = 2
 	atBoth = atLow | atHigh
 
-	perLane = 2 // bits of one lane's facts in a state
+	perBox = 2 // bits of one box's facts in a state
 )
 
 // step takes one bit of an integer and returns the facts after it; false if it leaves the box.
-func (l lane) step(facts uint8, bit int, digit uint64) (uint8, bool) {
-	if l.starts>>bit&1 != 0 {
+func (b box) step(facts uint8, bit int, digit uint64) (uint8, bool) {
+	if b.starts>>bit&1 != 0 {
 		facts = atBoth
 	}
-	low, high := l.low>>bit&1, l.high>>bit&1
-	if facts&atLow != 0 {
-		if digit < low {
-			return 0, false
-		}
-		if digit > low {
-			facts &^= atLow
-		}
+	low, high := b.low>>bit&1, b.high>>bit&1
+	if facts&atLow != 0 && digit < low || facts&atHigh != 0 && digit > high {
+		return 0, false
 	}
-	if facts&atHigh != 0 {
-		if digit > high {
-			return 0, false
-		}
-		if digit < high {
-			facts &^= atHigh
-		}
+	if digit > low {
+		facts &^= atLow
+	}
+	if digit < high {
+		facts &^= atHigh
 	}
 	return facts, true
 }
 
-// boxes are two boxes that are walked together. Dead has a bit for each state above a bit
-// that leads to no integer of both.
-type boxes struct {
-	a, b lane
+// walk is a walk through two boxes. Dead has a bit for each state above a bit from which no
+// integer of both can be reached.
+type walk struct {
+	a, b box
 	dead [64]uint16
 }
 
 // meet reports whether an integer of both boxes has the upper bits that led to this state.
 // It enters each state once at most.
-func (p *boxes) meet(bit int, state uint8) bool {
+func (w *walk) meet(bit int, state uint8) bool {
 	if bit < 0 {
 		return true
 	}
-	if p.dead[bit]>>state&1 != 0 {
+	if w.dead[bit]>>state&1 != 0 {
 		return false
 	}
 	for digit := range uint64(2) {
-		a, inA := p.a.step(state&atBoth, bit, digit)
-		b, inB := p.b.step(state>>perLane, bit, digit)
-		if inA && inB && p.meet(bit-1, a|b<<perLane) {
+		a, inA := w.a.step(state&atBoth, bit, digit)
+		b, inB := w.b.step(state>>perBox, bit, digit)
+		if inA && inB && w.meet(bit-1, a|b<<perBox) {
 			return true
 		}
 	}
-	p.dead[bit] |= 1 << state
+	w.dead[bit] |= 1 << state
 	return false
 }
 
-// Meet reports whether an integer is in both sets. It is exact, and lists no integer: a set
-// is cut into boxes, in which each field of the id lies between two bounds. A walk down the
-// bits remembers of each field whether its bits so far equal those of its lower bound, and
-// those of its upper bound. Two boxes make four such facts, so 16 states at each bit.
+// Meet reports whether an integer is in both sets. It is exact and lists no integer: two
+// boxes have four facts, so the walk has 16 states at each bit.
 func Meet(a, b Set) bool {
-	others := b.lanes()
-	for _, l := range a.lanes() {
+	others := b.boxes()
+	for _, l := range a.boxes() {
 		for _, m := range others {
-			if p := (boxes{a: l, b: m}); p.meet(63, atBoth|atBoth<<perLane) {
+			if w := (walk{a: l, b: m}); w.meet(63, atBoth|atBoth<<perBox) {
 				return true
 			}
 		}
@@ -99,12 +90,12 @@ func Earliest(a, b Set) (first time.Time, found bool) {
 	return first, found
 }
 
-// begun returns when the first tick of a begins by which a and b have an integer
-// in common, all of whose ticks have begun.
+// begun returns when the first tick of a begins by which a and b have an integer in common,
+// all of whose ticks have begun.
 func begun(a, b Set) (time.Time, bool) {
 	ticks := a.Ticks.Meet(AllTicks(a.Layout))
 	common := func(last snowfence.Tick) bool {
-		return Meet(a.Until(last), b.By(a.Layout.TimeOf(last)))
+		return Meet(a.until(last), b.by(a.Layout.TimeOf(last)))
 	}
 	if a.Issued || ticks.Empty() || !common(ticks.Last) {
 		return time.Time{}, false
@@ -119,10 +110,10 @@ func begun(a, b Set) (time.Time, bool) {
 	return a.Layout.TimeOf(ticks.First), true
 }
 
-// By returns the ids of ticks that have begun at some time, or all if they are issued.
-func (s Set) By(at time.Time) Set {
+// by returns the ids of ticks that have begun at some time, or all if they are issued.
+func (s Set) by(at time.Time) Set {
 	if s.Issued {
 		return s
 	}
-	return s.Until(s.Layout.TickAt(at))
+	return s.until(s.Layout.TickAt(at))
 }

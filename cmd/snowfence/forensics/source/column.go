@@ -1,0 +1,176 @@
+package source
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
+)
+
+// column finds the ids in the rows that a query returns.
+type column struct {
+	format Format // of texts that are bytes
+	name   string
+	db     Database
+	tx     *sql.Tx
+	rows   *sql.Rows
+	stop   context.CancelFunc
+	row    uint64
+}
+
+// connectTimeout bounds how long a server may take to answer at first.
+const connectTimeout = 15 * time.Second
+
+// openColumn runs the query. It is read in a transaction that can't write, and
+// is a consistent picture, because it is one statement.
+func openColumn(ctx context.Context, name string, o Options) (Source, error) {
+	url, err := databaseURL(name, o)
+	if err != nil {
+		return nil, err
+	}
+	c := &column{format: o.Format, name: Shown(url)}
+	if o.Table != "" {
+		c.name += " " + Shown(o.Table+"."+o.Column)
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	if err := c.open(ctx, url, o); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return newReader(c.name, "row", o, c), nil
+}
+
+// databaseURL fills in the variables of a URL, and checks the options of databases.
+func databaseURL(name string, o Options) (url string, err error) {
+	if err := unknownOption(name, "is none"); err != nil {
+		return "", err
+	}
+	url = name
+	if o.Expand != nil {
+		if url, err = o.Expand(name); err != nil {
+			return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
+		}
+	}
+	switch {
+	case o.Query == "" && o.Table == "":
+		return "", wrong("table", "%s: needs --table and --column, or --query", Shown(url))
+	case o.Query != "" && o.Table != "":
+		return "", wrong("query", "must not be given with --table")
+	case o.Query == "" && o.Column == "":
+		return "", wrong("column", "must say which column of --table has the ids")
+	}
+	return url, nil
+}
+
+// open connects and sends the query.
+func (c *column) open(ctx context.Context, url string, o Options) error {
+	connecting, stop := context.WithTimeout(ctx, connectTimeout)
+	defer stop()
+	if o.Connect == nil {
+		return &engine.URLError{URL: engine.Redact(url), Reason: "databases can't be read here"}
+	}
+	db, err := o.Connect(connecting, url)
+	if err != nil {
+		if _, ok := errors.AsType[*engine.URLError](err); ok {
+			return err
+		}
+		return c.fault("connect", err)
+	}
+	c.db = db
+	if c.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
+		return c.fault("begin", err)
+	}
+	table := strings.Split(o.Table, ".")
+	for i, part := range table {
+		table[i] = db.Quote(part)
+	}
+	//nolint:rowserrcheck // next does, at the end of the rows.
+	c.rows, err = c.tx.QueryContext(ctx, cmp.Or(o.Query, "SELECT "+db.Quote(o.Column)+" FROM "+strings.Join(table, ".")))
+	switch {
+	case errors.Is(err, driver.ErrBadConn): // so says the driver of MySQL when a server refuses to write
+		return c.fault("query", errors.New("the connection is of no use any more, as after a statement that writes: it must only read"))
+	case err != nil:
+		return c.fault("query", err)
+	}
+	names, err := c.rows.Columns()
+	if err == nil && len(names) != 1 {
+		err = wrong("query", "returns %d columns, must be one", len(names))
+	}
+	return err
+}
+
+// fault says during which step the server failed.
+func (c *column) fault(step string, err error) error {
+	return fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, step, err)
+}
+
+// abort implements scanner: it ends the query.
+func (c *column) abort(error) { c.stop() }
+
+// ready implements scanner. Whether the next row is there is not known.
+func (*column) ready() bool { return true }
+
+// Done implements Source: how many bytes a row takes is not known.
+func (*column) Done() int64 { return 0 }
+
+func (c *column) next(r *reader) (Item, error) {
+	if !c.rows.Next() {
+		if err := c.rows.Err(); err != nil {
+			return Item{}, c.fault(fmt.Sprintf("after row %d", c.row), err)
+		}
+		return Item{}, io.EOF
+	}
+	c.row++
+	var value any
+	if err := c.rows.Scan(&value); err != nil {
+		return Item{}, c.fault(r.Place(c.row), err)
+	}
+	var text []byte
+	switch v := value.(type) {
+	case int64:
+		return Item{snowfence.ID(v), c.row}, nil // the bits, also of the 64th
+	case uint64:
+		return Item{snowfence.ID(v), c.row}, nil
+	case []byte:
+		text = v
+	case string:
+		text = []byte(v)
+	case nil:
+		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them")
+	default:
+		return Item{}, r.refuse(c.row, fault("column", fmt.Sprint(v), "is of type %T: ids are whole numbers or texts", v), "")
+	}
+	switch {
+	case c.format != Binary && c.format != BinaryLittle:
+		return r.read(bytes.TrimSpace(text), c.row)
+	case len(text) != width:
+		return Item{}, r.refuse(c.row, fault("column", string(text), "has %d bytes, not %d", len(text), width), "")
+	case c.format == Binary:
+		return Item{snowfence.ID(binary.BigEndian.Uint64(text)), c.row}, nil
+	}
+	return Item{snowfence.ID(binary.LittleEndian.Uint64(text)), c.row}, nil
+}
+
+// Close implements Source. It does not wait for the rest of the rows.
+func (c *column) Close() error {
+	c.stop()
+	if c.rows != nil {
+		_ = c.rows.Close() // it was stopped
+	}
+	if c.tx != nil {
+		_ = c.tx.Rollback() // it wrote nothing
+	}
+	if c.db == nil {
+		return nil
+	}
+	return c.db.Close()
+}

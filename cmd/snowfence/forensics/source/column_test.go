@@ -1,0 +1,166 @@
+//go:build servers
+
+package source
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"snowfence.example/snowfence/daemon/engine"
+	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/internal/testkit"
+)
+
+// eachSQL runs a test on both kinds of server, with a way to change them.
+func eachSQL(t *testing.T, test func(t *testing.T, scheme, url string, do func(statements ...string))) {
+	t.Helper()
+	for _, scheme := range []string{"postgres", "mysql"} {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			address, db := testkit.SQL(t, scheme)
+			test(t, scheme, address, func(statements ...string) {
+				t.Helper()
+				for _, s := range statements {
+					if _, err := db.ExecContext(t.Context(), s); err != nil {
+						t.Fatalf("%s: %v", s, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// connect is how the program opens a database.
+func connect(ctx context.Context, url string) (Database, error) {
+	db, err := openstore.OpenDatabase(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// columnOf reads a column to its end.
+func columnOf(t *testing.T, url string, o Options) (items []Item, name string, err error) {
+	t.Helper()
+	o.Connect = connect
+	s, err := Open(t.Context(), url, o)
+	if err != nil {
+		return nil, "", err
+	}
+	items, err = drain(t, s, 100)
+	return items, s.Name(), err
+}
+
+func TestSQLColumnsAreRead(t *testing.T) {
+	eachSQL(t, func(t *testing.T, scheme, url string, do func(...string)) {
+		do("CREATE TABLE orders (id BIGINT, code VARCHAR(40), price DECIMAL(20,0), ratio DOUBLE PRECISION)",
+			"INSERT INTO orders VALUES (5, '1541815603606036480', 7, 1.5), (-1, '0x10', 9223372036854775807, 1.5), (9223372036854775807, '1541815603606036480', 18446744073709551615, 1.5)")
+		for _, x := range []struct {
+			options Options
+			want    string
+		}{
+			{Options{Table: "orders", Column: "id"}, "5@1 18446744073709551615@2 9223372036854775807@3"},
+			{Options{Table: "orders", Column: "code"}, "1541815603606036480@1 16@2 1541815603606036480@3"},
+			{Options{Table: "orders", Column: "price"}, "7@1 9223372036854775807@2 18446744073709551615@3"},
+			{Options{Query: "SELECT id FROM orders WHERE id > 0 ORDER BY id DESC"}, "9223372036854775807@1 5@2"},
+		} {
+			items, name, err := columnOf(t, url, x.options)
+			if shown(items) != x.want || err != nil || strings.Contains(name, "fence/of") || strings.Contains(name, "%2F") || !strings.Contains(name, "xxxxx") {
+				t.Errorf("%+v: %s, %s, %v, want %s", x.options, name, shown(items), err, x.want)
+			}
+			if x.options.Table != "" && !strings.HasSuffix(name, " orders."+x.options.Column) {
+				t.Errorf("its name is %s", name)
+			}
+		}
+		_, _, err := columnOf(t, url, Options{Table: "orders", Column: "ratio"})
+		var bad *InvalidError
+		if !errors.As(err, &bad) || bad.Place != "row 1" || !strings.Contains(err.Error(), "whole numbers") {
+			t.Errorf("a column of fractions: %v", err)
+		}
+
+		do("CREATE TABLE holes (id BIGINT)", "INSERT INTO holes VALUES (1), (NULL), (2)")
+		if _, _, err := columnOf(t, url, Options{Table: "holes", Column: "id"}); !errors.As(err, &bad) || bad.Place != "row 2" || !strings.Contains(err.Error(), "IS NOT NULL") {
+			t.Errorf("NULL: %v", err)
+		}
+		if items, _, err := columnOf(t, url, Options{Table: "holes", Column: "id", SkipInvalid: true}); shown(items) != "1@1 2@3" || err != nil {
+			t.Errorf("NULL, skipped: %s, %v", shown(items), err)
+		}
+
+		binary := map[string]string{"postgres": "BYTEA", "mysql": "BINARY(8)"}[scheme]
+		literal := map[string]string{"postgres": `'\x0000000000000005'`, "mysql": "X'0000000000000005'"}[scheme]
+		do("CREATE TABLE keyed (k "+binary+")", "INSERT INTO keyed VALUES ("+literal+")")
+		if items, _, err := columnOf(t, url, Options{Table: "keyed", Column: "k", Format: Binary}); shown(items) != "5@1" || err != nil {
+			t.Errorf("binary: %s, %v", shown(items), err)
+		}
+
+		// Names are quoted, and the password may come of the environment.
+		odd := map[string]string{"postgres": `"a ""b"`, "mysql": "`a \"b`"}[scheme]
+		do("CREATE TABLE "+odd+" (id BIGINT)", "INSERT INTO "+odd+" VALUES (8)")
+		at, _, _ := strings.Cut(url, ":fence")
+		at += ":${SECRET}" + url[strings.LastIndexByte(url, '@'):]
+		if items, _, err := columnOf(t, at, Options{Table: `a "b`, Column: "id", Expand: expand("SECRET=" + testkit.SQLPassword)}); shown(items) != "8@1" || err != nil {
+			t.Errorf("an odd table: %s, %v", shown(items), err)
+		}
+	})
+}
+
+func TestSQLThatIsWrongIsRefused(t *testing.T) {
+	eachSQL(t, func(t *testing.T, scheme, url string, do func(...string)) {
+		do("CREATE TABLE orders (id BIGINT)", "INSERT INTO orders VALUES (1)")
+
+		usage := func(err error) bool { return errors.As(err, new(UsageError)) }
+		server := func(err error) bool { return errors.Is(err, ErrNoServer) }
+		badURL := func(err error) bool { return errors.As(err, new(*engine.URLError)) }
+		for _, x := range []struct {
+			url     string
+			options Options
+			want    string
+			is      func(error) bool
+		}{
+			{url, Options{}, "needs --table and --column, or --query", usage},
+			{url, Options{Table: "orders"}, "must say which column", usage},
+			{url, Options{Table: "orders", Column: "id", Query: "SELECT 1"}, "must not be given with --table", usage},
+			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", usage},
+			{url, Options{Table: "none", Column: "id"}, "query:", server},
+			{url, Options{Query: "DELETE FROM orders"}, "read", server},
+			{url + "?whole-pages=true", Options{Table: "orders", Column: "id"}, "are keys of a store", badURL},
+			{url + "?table=x", Options{Table: "orders", Column: "id"}, "are keys of a store", badURL},
+			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", server},
+			{scheme + "://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, "variable NOT_SET is not set or empty", badURL},
+		} {
+			_, _, err := columnOf(t, x.url, x.options)
+			if !x.is(err) || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "of@snow") || strings.Contains(err.Error(), "of%40snow") {
+				t.Errorf("%+v: %v, want %s", x.options, err, x.want)
+			}
+		}
+		if items, _, err := columnOf(t, url, Options{Table: "orders", Column: "id"}); shown(items) != "1@1" || err != nil {
+			t.Errorf("the table was written to: %s, %v", shown(items), err)
+		}
+	})
+}
+
+func TestSQLColumnEndsWithItsContext(t *testing.T) {
+	eachSQL(t, func(t *testing.T, scheme, url string, do func(...string)) {
+		query := "SELECT generate_series(1, 100000000)"
+		if scheme == "mysql" {
+			query = "SELECT seq FROM seq_1_to_100000000"
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		s, err := Open(ctx, url, Options{Query: query, Connect: connect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Read(ctx, make([]Item, 10)); n != 10 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		stop()
+		if _, err := s.Read(ctx, make([]Item, 10)); !errors.Is(err, context.Canceled) {
+			t.Errorf("error is %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

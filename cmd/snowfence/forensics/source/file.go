@@ -1,0 +1,270 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+const (
+	// mostBuffer is how much is read at a time. Of a small file less is read, but
+	// leastBuffer: there may be very many of them.
+	mostBuffer  = 256 << 10
+	leastBuffer = 16 << 10
+	// maxLine is the longest line or record.
+	maxLine = 1 << 20
+	// width is the length of an id in the binary formats, in bytes.
+	width = 8
+	// mark is what some programs put at the beginning of UTF-8.
+	mark = "\xef\xbb\xbf"
+)
+
+// input is a file or stream. A goroutine reads and unpacks it, one buffer ahead of
+// the parser, so a silent stream does not keep a reader from seeing its context end.
+type input struct {
+	*bufio.Reader
+	at   uint64 // the line, or id, that was taken last
+	done atomic.Int64
+	in   *io.PipeReader
+	out  *io.PipeWriter
+
+	regular bool
+	ended   chan struct{} // closed when nothing is read any more
+}
+
+// openFile opens a file or standard input.
+func openFile(name string, o Options) (Source, error) {
+	format, err := formatOf(name, o)
+	if err != nil {
+		return nil, err
+	}
+	in, err := openInput(name, o)
+	if err != nil {
+		return nil, err
+	}
+	shown := shownFile(name)
+	switch format {
+	case CSV:
+		c, err := newTable(in, o)
+		if err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+		return newReader(shown, "line", o, c), nil
+	case Binary:
+		return newReader(shown, "id", o, &words{in, binary.BigEndian}), nil
+	case BinaryLittle:
+		return newReader(shown, "id", o, &words{in, binary.LittleEndian}), nil
+	}
+	return newReader(shown, "line", o, &lines{input: in}), nil
+}
+
+// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so
+// the goroutine opens all that is no regular file.
+func openInput(name string, o Options) (*input, error) {
+	in, buffer, file := &input{ended: make(chan struct{})}, mostBuffer, io.NopCloser(o.Stdin)
+	if name == "-" && o.Stdin == nil {
+		return nil, errors.New("there is no standard input")
+	}
+	if name != "-" {
+		info, err := stat(name)
+		if err != nil {
+			return nil, err
+		}
+		file = nil
+		if in.regular = info.Mode().IsRegular(); in.regular {
+			if file, err = os.Open(name); err != nil {
+				return nil, pathFault(name, err)
+			}
+			buffer = int(min(max(4*info.Size(), leastBuffer), mostBuffer)) // gzip may hold more than its size
+		}
+	}
+	in.in, in.out = io.Pipe()
+	in.Reader = bufio.NewReaderSize(in.in, buffer)
+	go func() {
+		defer close(in.ended)
+		err := in.pump(name, file, o, buffer)
+		if err != nil {
+			err = fmt.Errorf("read %s: %w", shownFile(name), err)
+		}
+		_ = in.out.CloseWithError(err) // it never fails
+	}()
+	return in, nil
+}
+
+// pump moves the bytes, unpacked if they are packed, to the parser. However many the
+// bytes are, the parser takes them in bounded memory.
+func (in *input) pump(name string, file io.ReadCloser, o Options, buffer int) (err error) {
+	if file == nil {
+		if file, err = os.Open(name); err != nil {
+			return pathFault(name, err)
+		}
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	r, err := unpacked(bufio.NewReaderSize(counted{file, &in.done}, buffer), o)
+	if err == nil {
+		_, err = io.CopyBuffer(in.out, r, make([]byte, buffer))
+	}
+	return err
+}
+
+// counted counts the bytes of the source as it is stored.
+type counted struct {
+	io.Reader
+	done *atomic.Int64
+}
+
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.done.Add(int64(n))
+	return n, err
+}
+
+// stat looks at a file.
+func stat(name string) (fs.FileInfo, error) {
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s: is a directory", Shown(name))
+	}
+	return info, pathFault(name, err)
+}
+
+// pathFault is an error about a path, with the path as it may be shown. Where there
+// is no such file, the end of its name may have been meant for an option.
+func pathFault(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
+			return wrong
+		}
+	}
+	if fault, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: fault.Op, Path: Shown(name), Err: fault.Err}
+	}
+	return err
+}
+
+func (in *input) ready() bool { return in.Buffered() > 0 }
+
+func (in *input) abort(cause error) {
+	_ = in.out.CloseWithError(cause) // it never fails
+}
+
+func (in *input) Done() int64 { return in.done.Load() }
+
+// Close leaves a goroutine that waits for standard input or a pipe to wait: nothing can
+// wake it. A source that is kept for its places keeps no buffers.
+func (in *input) Close() error {
+	in.Reader = nil
+	err := in.in.Close()
+	if in.regular {
+		<-in.ended
+	}
+	return err
+}
+
+// lines finds the ids of a text: one a line.
+type lines struct {
+	*input
+	long []byte // a line that is longer than the buffer
+}
+
+func (l *lines) next(r *reader) (Item, error) {
+	for {
+		line, err := l.line()
+		if err != nil {
+			return Item{}, err
+		}
+		l.at++
+		if l.at == 1 {
+			line = bytes.TrimPrefix(line, []byte(mark))
+		}
+		text := bytes.TrimSpace(line)
+		switch {
+		case len(bytes.TrimSuffix(line, []byte("\n"))) > maxLine:
+			return Item{}, tooLong(r, l.at)
+		case len(text) == 0, text[0] == '#' && !bytes.ContainsFunc(text, endsLine): // else ids may stand behind the comment
+		default:
+			return r.read(text, l.at)
+		}
+	}
+}
+
+// fill takes lines that are plain decimals, as nearly all are, while they are in the buffer as a whole.
+func (l *lines) fill(r *reader, items []Item) (n int, err error) {
+	window, _ := l.Peek(l.Buffered())
+	taken := 0
+	for n < len(items) && err == nil && r.decimal() {
+		line := window[taken:]
+		v, end := plain(line)
+		if end > 0 && end < len(line) && line[end] == '\r' {
+			end++
+		}
+		if end == 0 || end == len(line) || line[end] != '\n' {
+			break
+		}
+		if err = r.agree(decode.Decimal, l.at+1); err == nil {
+			l.at++
+			items[n] = Item{snowfence.ID(v), l.at}
+			n++
+			taken += end + 1
+		}
+	}
+	_, _ = l.Discard(taken) // so much is buffered
+	return n, err
+}
+
+// line takes the next line with its end, if it has one, or the beginning of one that is too long.
+// It is valid until the next call.
+func (l *lines) line() ([]byte, error) {
+	line, err := l.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		l.long = l.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= maxLine {
+			l.long = append(l.long, line...)
+			line, err = l.ReadSlice('\n')
+		}
+		l.long = append(l.long, line...)
+		line = l.long
+	}
+	if len(line) > 0 && (errors.Is(err, io.EOF) || errors.Is(err, bufio.ErrBufferFull)) {
+		err = nil
+	}
+	return line, err
+}
+
+// tooLong is for a line or record of more than maxLine. It can't be skipped: where it ends is not known.
+func tooLong(r *reader, at uint64) error {
+	invalid := r.refuse(at, fault("text", "", "is longer than %d bytes", maxLine), "")
+	invalid.fatal = true
+	return invalid
+}
+
+// words finds ids of 8 bytes each.
+type words struct {
+	*input
+	order binary.ByteOrder
+}
+
+func (w *words) next(r *reader) (Item, error) {
+	b, err := w.Peek(width)
+	if errors.Is(err, io.EOF) && len(b) > 0 {
+		reason := fault("binary", fmt.Sprintf("%x", b), "has %d bytes at the end, not %d", len(b), width)
+		_, _ = w.Discard(len(b)) // there are so many
+		return Item{}, r.refuse(w.at+1, reason, "")
+	}
+	if err != nil {
+		return Item{}, err
+	}
+	w.at++
+	item := Item{snowfence.ID(w.order.Uint64(b)), w.at}
+	_, err = w.Discard(width)
+	return item, err
+}

@@ -1,0 +1,199 @@
+package source
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/decode"
+)
+
+// reader is the [Source] for all kinds of sources: it reads texts as ids, and refuses or counts others.
+//
+// A text may be an id in several encodings: 16 digits are decimal, and hex too. It is
+// read as the likeliest, and that must be the same for all of a source, but for hex that
+// 0x marks: else the source is refused, since one of the ids may be misread.
+type reader struct {
+	scanner
+	name     string
+	unit     string          // of its places: "line", "row"
+	encoding decode.Encoding // given; empty: any
+	taken    decode.Encoding // what the first text was read as, if none is given
+	first    uint64          // where that stood
+
+	skip    bool
+	skipped atomic.Uint64
+	invalid atomic.Pointer[InvalidError] // the first that was skipped
+}
+
+// scanner finds the ids of one kind of source.
+type scanner interface {
+	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for a text that is no id.
+	next(r *reader) (Item, error)
+	// ready reports whether next does not wait.
+	ready() bool
+	// abort ends a next that waits, and all later ones.
+	abort(cause error)
+	Done() int64
+	Close() error
+}
+
+func newReader(name, unit string, o Options, s scanner) *reader {
+	return &reader{scanner: s, name: name, unit: unit, encoding: o.Encoding, skip: o.SkipInvalid}
+}
+
+func (r *reader) Name() string { return r.name }
+
+func (r *reader) Place(at uint64) string {
+	if r.unit == "id" {
+		return fmt.Sprintf("id %d (byte %d)", at, (at-1)*width)
+	}
+	return fmt.Sprintf("%s %d", r.unit, at)
+}
+
+// Read waits for the first id alone.
+func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
+	defer context.AfterFunc(ctx, func() { r.abort(context.Cause(ctx)) })()
+	text, isText := r.scanner.(*lines)
+	for n < len(items) && (n == 0 || r.ready()) {
+		if isText {
+			filled, err := text.fill(r, items[n:])
+			if n += filled; err != nil {
+				return n, err
+			}
+			if filled > 0 {
+				continue
+			}
+		}
+		item, err := r.next(r)
+		if err == nil {
+			items[n] = item
+			n++
+			continue
+		}
+		invalid, ok := errors.AsType[*InvalidError](err)
+		switch {
+		case n > 0 && errors.Is(err, io.EOF):
+			return n, nil // the end is for the next call
+		case ctx.Err() != nil:
+			return n, context.Cause(ctx)
+		case !ok || !r.skip || invalid.fatal:
+			return n, err
+		}
+		r.skipped.Add(1)
+		r.invalid.CompareAndSwap(nil, invalid)
+	}
+	return n, nil
+}
+
+func (r *reader) Skipped() (n uint64, first error) {
+	if e := r.invalid.Load(); e != nil {
+		first = e
+	}
+	return r.skipped.Load(), first
+}
+
+// read reads a text that stood at a place.
+func (r *reader) read(text []byte, at uint64) (Item, error) {
+	if v, length := plain(text); length > 0 && length == len(text) && r.decimal() {
+		return Item{snowfence.ID(v), at}, r.agree(decode.Decimal, at)
+	}
+	readings, err := decode.Readings(string(text), r.encoding)
+	if err != nil {
+		return Item{}, r.refuse(at, err, hintOf(string(text), at))
+	}
+	if len(text) > 1 && text[1]|0x20 == 'x' && readings[0].Encoding == decode.Hex {
+		return Item{readings[0].ID, at}, nil // it says what it is
+	}
+	return Item{readings[0].ID, at}, r.agree(readings[0].Encoding, at)
+}
+
+// decimal reports whether plain decimals are ids.
+func (r *reader) decimal() bool { return r.encoding == "" || r.encoding == decode.Decimal }
+
+// plain reads the decimal that a text begins with, and returns how many digits it has: 0 where
+// it begins with a zero, or has more digits than surely fit 64 bits. It reads eight at a time if it can.
+func plain(text []byte) (v uint64, length int) {
+	for ; len(text)-length >= 8; length += 8 {
+		b := binary.LittleEndian.Uint64(text[length:])
+		if (b&0xf0f0f0f0f0f0f0f0)|(b+0x0606060606060606)&0xf0f0f0f0f0f0f0f0>>4 != 0x3333333333333333 {
+			break
+		}
+		b = (b & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8
+		b = (b & 0x00ff00ff00ff00ff) * 6553601 >> 16
+		v = v*1e8 + (b&0x0000ffff0000ffff)*42949672960001>>32
+	}
+	for ; length < len(text) && text[length]-'0' <= 9; length++ {
+		v = v*10 + uint64(text[length]-'0')
+	}
+	if length == 0 || length > 19 || text[0] == '0' {
+		return 0, 0
+	}
+	return v, length
+}
+
+// agree returns an error if a text was read as another encoding than the first.
+func (r *reader) agree(e decode.Encoding, at uint64) error {
+	switch {
+	case r.taken == e || r.encoding != "":
+		return nil
+	case r.taken != "":
+		return wrong("encoding", "%s: %s looks like %s, and %s like %s: must be said, as all of a source are read in one encoding",
+			r.name, r.Place(r.first), r.taken, r.Place(at), e)
+	}
+	r.taken, r.first = e, at
+	return nil
+}
+
+// refuse returns the error for a text that is no id.
+func (r *reader) refuse(at uint64, reason error, hint string) *InvalidError {
+	return &InvalidError{Source: r.name, Place: r.Place(at), Reason: reason, Hint: hint}
+}
+
+// fault is a reason why a text is refused that is not about its encoding.
+func fault(form, text, reason string, args ...any) error {
+	return &snowfence.IDError{Form: form, Text: clip(text), Position: -1, Reason: fmt.Sprintf(reason, args...)}
+}
+
+// clip cuts a text for an error.
+func clip(s string) string {
+	const most = 64
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// hintOf guesses what a text is that is no id.
+func hintOf(line string, at uint64) string {
+	switch foreign, err := decode.ReadForeign(line); {
+	case err == nil && foreign != nil:
+		return "it looks like one of more than 64 bits, a UUID for one: those are texts, and 'sort FILE | uniq -d' shows equal ones"
+	case strings.ContainsFunc(line, endsLine):
+		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts lines that end in CR"
+	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == utf8.RuneError }):
+		return "it looks like no text: --format binary reads 8 bytes an id"
+	case ofSpreadsheet.MatchString(line):
+		return "it looks like a number as a spreadsheet shows it, which may be rounded: let it export the column as text"
+	case strings.ContainsAny(line, ",;\t|"):
+		return "it looks like CSV: --column NAME or --column N reads a column of it, --separator CHAR where it is no comma"
+	case at == 1 && strings.ContainsFunc(line, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' || r > 0x7f }):
+		return "if it is a header, --column NAME reads the column under it"
+	}
+	return ""
+}
+
+// ofSpreadsheet is a number with an exponent, groups of digits, a fraction or an apostrophe in front.
+var ofSpreadsheet = regexp.MustCompile(`^('[0-9]+|[0-9]+([.,][0-9]+)?[eE]\+?[0-9]+|[0-9]{1,3}([.,' \x{a0}\x{202f}][0-9]{3}){2,}|[0-9]+[.,]0+)$`)
+
+// endsLine reports whether a line ends there in other programs: at CR, VT, FF, NEL, LS and PS.
+func endsLine(r rune) bool {
+	return r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
+}

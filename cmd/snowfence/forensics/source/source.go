@@ -1,0 +1,121 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/engine"
+)
+
+// Item is one id and where it stood in its source.
+type Item struct {
+	// ID may have the 64th bit set; see [snowfence.ParseUnsigned].
+	ID snowfence.ID
+	// At counts the parts of a source from 1: the line of a text, the line at which a
+	// record of CSV begins, the id of a binary file, the row of a result. Within a
+	// source it only grows.
+	At uint64
+}
+
+// Source is a stream of ids, for one goroutine at a time but for Done and Skipped.
+type Source interface {
+	// Name says in messages where the ids come from. It has no password.
+	Name() string
+
+	// Read fills items with the ids that come next, and returns how many they
+	// are: at least one when the error is nil. At the end it returns 0 and
+	// [io.EOF]. With any other error the items before it count, and the source is
+	// of no more use. An *[InvalidError] is returned for a text that is no id.
+	Read(ctx context.Context, items []Item) (n int, err error)
+
+	// Place says where an item of this source stood: "line 12", "row 7".
+	Place(at uint64) string
+
+	// Done is how many bytes have been read, as they are stored, so compressed ones of
+	// gzip; always 0 for a database. It may be called at any time.
+	Done() int64
+
+	// Skipped is how many texts were no ids, and the first or nil, at any time.
+	Skipped() (n uint64, first error)
+
+	// Close gives back what the source holds. Standard input stays open.
+	Close() error
+}
+
+// UsageError is returned for options and places that are wrong: it says which, and the limit. It has no password.
+type UsageError string
+
+func (e UsageError) Error() string { return string(e) }
+
+// Class is [snowfence.ClassUsage].
+func (UsageError) Class() snowfence.Class { return snowfence.ClassUsage }
+
+// wrong makes a [UsageError] about an option.
+func wrong(option, format string, args ...any) error {
+	return UsageError("--" + option + ": " + fmt.Sprintf(format, args...))
+}
+
+// ErrNoServer is wrapped when a database is out of reach or refuses the query.
+var ErrNoServer = errors.New("snowfence: database gave no ids")
+
+// InvalidError is returned for a text that is no id. It wraps the reason, which wraps
+// [snowfence.ErrInvalidID].
+type InvalidError struct {
+	// Source and Place say where the text stood.
+	Source, Place string
+	// Reason says why it is no id.
+	Reason error
+	// Hint says what may help, or is empty.
+	Hint string
+
+	fatal bool // it can't be skipped
+}
+
+// Error names the source, the place and the reason; a hint has its own line.
+func (e *InvalidError) Error() string {
+	s := fmt.Sprintf("%s: %s: %s", e.Source, e.Place, strings.TrimPrefix(e.Reason.Error(), "snowfence: "))
+	if e.Hint != "" {
+		s += "\n" + e.Hint
+	}
+	return s
+}
+
+// Unwrap returns the reason.
+func (e *InvalidError) Unwrap() error { return e.Reason }
+
+// Open opens a path, "-" or the URL of a database. A [UsageError] is returned for
+// options that do not fit it, and for a name that leads nowhere and ends in an unknown
+// option; an error that wraps [ErrNoServer] for a database; and otherwise the error of
+// the operating system.
+func Open(ctx context.Context, name string, o Options) (Source, error) {
+	if engine.IsDatabase(name) {
+		return openColumn(ctx, name, o)
+	}
+	return openFile(name, o)
+}
+
+// Look returns the size of a source in bytes as they are stored, or 0 if that is not known.
+// It reads nothing, but returns the errors of [Open] that need no reading: an hour is lost
+// if only then the last of many sources is found missing.
+func Look(name string, o Options) (size int64, err error) {
+	if engine.IsDatabase(name) {
+		_, err := databaseURL(name, o)
+		return 0, err
+	}
+	if _, err := formatOf(name, o); err != nil || name == "-" {
+		return 0, err
+	}
+	info, err := stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, err
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, pathFault(name, err)
+	}
+	return max(1, info.Size()), f.Close()
+}
