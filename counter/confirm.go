@@ -22,8 +22,8 @@ const overdue = 10 * time.Second
 // record that has the write in its history. When that swap takes effect, the write is there
 // and older than loss.
 //
-// The record's Waiting is the part of its history that is not confirmed yet. It never names an effect
-// that is not in the history:
+// The record's Waiting is the part of its history that is not confirmed yet. It names only effects that
+// are in the history:
 //
 //   - An effect is named by the writer after it alone. That writer's swap is guarded by the version that
 //     the effect made, so the effect is the one right before it in the history.

@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// DailyConfig says what a daily sequence looks like.
+// DailyConfig is the form of a daily sequence.
 type DailyConfig struct {
 	// Config says which counter it is. Increment and Limit must be zero: the digits say how
 	// far it goes. A daily sequence has no guard.
@@ -67,7 +67,7 @@ func (c DailyConfig) complete() (DailyConfig, error) {
 // Daily gives texts such as INV20261122000001: a prefix, the date in a time zone, and a number
 // that begins again each day. Its methods are safe for concurrent use.
 //
-// No text is given twice, whatever the clock shows: each date has its own count in the store. A
+// Each text is given once, whatever the clock shows: each date has its own count in the store. A
 // wrong clock gives a wrong date. The store holds the last 10 dates that were used. An earlier
 // one is refused, and is never begun again.
 type Daily struct {

@@ -132,12 +132,12 @@ func (w *watched) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	begun := w.site.Clock.Monotonic()
 	n, err := w.Allocator.Mint(ctx, ids)
 	if ctx.Err() != nil {
-		return n, err // the process was ended: nobody is left to be refused
+		return n, err // the process was ended: all calls have left
 	}
 	c := w.calls
 	if err != nil && !c.refused {
 		// A call lasts longer than the longest wait only if its machine was stopped
-		// meanwhile, and that is no refusal.
+		// meanwhile, and that does not count as a refusal.
 		c.refused, c.since = true, max(begun, w.site.Clock.Monotonic()-w.site.Plan.MaxWait)
 	}
 	if c.refused {

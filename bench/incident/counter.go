@@ -93,7 +93,7 @@ func (l *leaf) serve(p *process, number int64, now lease.Moment) []lease.Request
 	return p.sleep(now, time.Second) // the first one comes sooner
 }
 
-// woken uploads the clock. It is never set back there.
+// woken uploads the clock. It always rises there.
 func (l *leaf) woken(p *process, now lease.Moment) []lease.Request {
 	if !l.served {
 		return l.begin(p, now)
@@ -118,9 +118,8 @@ func (l *leaf) woken(p *process, now lease.Moment) []lease.Request {
 func (*leaf) leave(p *process, now lease.Moment) []lease.Request { return p.end(now) }
 
 // incr is a counter: each process that starts adds one, and takes the rest of the
-// division by the number of worker ids, as Hyperf's Redis generator does. No process
-// gives a number back. After so many starts it is used again, also if a process still
-// has it.
+// division by the number of worker ids, as Hyperf's Redis generator does. Processes keep their numbers.
+// After so many starts it is used again, also if a process still has it.
 type incr struct{}
 
 const incrCounter = "incr/worker"

@@ -10,7 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/sim"
 )
 
-// derived is the allocators that ask nobody: a process computes its worker id at its start from its
+// derived is the allocators without a store: a process computes its worker id at its start from its
 // machine, trusts the clock, and remembers nothing of the process before it. Most libraries do it by
 // default.
 type derived struct {

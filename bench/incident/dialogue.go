@@ -95,7 +95,7 @@ func byKey(entries []store.Entry) map[string]store.Entry {
 	return found
 }
 
-// noted reads a note. One that can't be read is as good as none.
+// noted reads a note. An unreadable answer counts as missing.
 func noted(e store.Entry) note {
 	var n note
 	if err := json.Unmarshal(e.Value, &n); err != nil {

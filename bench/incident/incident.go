@@ -61,7 +61,7 @@ type Allocator struct {
 	Name      string                  // heads its column
 	Manner    string                  // says in a few words how it goes, and whose it is
 	Program   func(Fleet) sim.Program // the processes on the machines of a fleet, for one run
-	Quorum    bool                    // of a store like ZooKeeper that loses no acknowledged write; not run where one does
+	Quorum    bool                    // of a store like ZooKeeper that keeps acknowledged writes; not run where one does
 	Clockless bool                    // it runs on a store without a clock, whatever the plan
 	Ours      bool                    // Snowfence's own, which promises something
 }

@@ -138,7 +138,7 @@ func TestIncidentsAreNotSurvivedBySilence(t *testing.T) {
 		"clock-ahead":  "a clock that is two hours ahead is refused while it is",
 		"partition":    "a window ends that can't be extended",
 		"scaled-out":   "four worker ids serve four pods",
-		"golden-image": "without a store there is no claim",
+		"golden-image": "a claim needs a store",
 	}
 	for i, incident := range c.Incidents {
 		best := int64(0)

@@ -53,7 +53,7 @@ func subnets(m *Machine, _ uint64, node int) { m.network(byte(1+node%2), 0, byte
 // behind a network of its own. Process ids are near each other but not equal.
 func template(m *Machine, _ uint64, _ int) { m.MAC = [6]byte{0x52, 0x54, 0x00, 0x1e, 0x38, 0x09} }
 
-// unconfigured is a fleet in which nobody configured a worker id.
+// unconfigured is a fleet without configured worker ids.
 func unconfigured(m *Machine, _ uint64, _ int) { m.Configured = 0 }
 
 // golden is a fleet made from a disk image that was taken of a machine on which
@@ -64,7 +64,7 @@ func golden(m *Machine, _ uint64, _ int) { m.File = 0 }
 // the pod's template: the new pods have the numbers of the replaced ones.
 func deployment(m *Machine, _ uint64, node int) { m.PID, m.Configured = 1, int64(node%2) }
 
-// pods is a fleet in one network of 65,536 addresses. Names and addresses are drawn, no two equal.
+// pods is a fleet in one network of 65,536 addresses. Names and addresses are drawn, all different.
 func pods(m *Machine, seed uint64, node int) {
 	const letters = "bcdfghjklmnpqrstvwxz2456789"
 	m.PID = 1

@@ -15,13 +15,12 @@
 //
 // Only the allocation differs, and the clock with it: Leaf's manner and its fork's have Leaf's policy,
 // bwmarrin's manners its library's clock, and all others Twitter's policy, which refuses. All of them
-// mint by the real [snowfence.Generator], so none repeats an id by a flaw of its own while its process
-// lives. They speak to the same store, whose clock is right, and which keeps acknowledged writes,
-// unless their loss is the incident; that one is not run for allocators whose store is a quorum. Ours is run
-// without the store's clock, too. A race that such a store rules out (two owners of one key) is ruled
-// out for them too. Where the field knows a better and a worse form of a manner, the better one is
-// here, and the worse one beside it if it is common. Each of them issues no id twice in a run in which
-// nothing goes wrong, and a test holds that.
+// mint by the real [snowfence.Generator], so ids of one living process differ in each. They speak to
+// the same store, whose clock is right, and which keeps acknowledged writes, unless their loss is the
+// incident; that one is not run for allocators whose store is a quorum. Ours is run without the store's
+// clock, too. A race that such a store rules out (two owners of one key) is ruled out for them too.
+// Where the field knows a better and a worse form of a manner, the better one is here, and the worse
+// one beside it if it is common. Without faults each of them issues unique ids, and a test holds that.
 //
 // # Where to read
 //

@@ -9,9 +9,9 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// slots is the allocators that hold a worker id for a time: the lowest number
-// that nobody holds is taken, and a loop beside the generator prolongs the hold
-// before its time is over. Nothing is checked when an id is minted.
+// slots is the allocators that hold a worker id for a time: the lowest free number is taken, and a loop
+// beside the generator prolongs the hold before its time is over. Nothing is checked when an id is
+// minted.
 //
 // It is more careful than many of its kind. A hold ends by the store's clock alone. Taking
 // and prolonging are guarded, so there can't be two owners of one hold.

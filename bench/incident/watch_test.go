@@ -50,12 +50,12 @@ func TestRefusalLastsFromTheFirstRefusedCallToTheNextThatIsAnswered(t *testing.T
 		calls []call
 		want  time.Duration
 	}{
-		{"none is refused", []call{{1, nil, 0}, {100, nil, 0}}, 0},
+		{"all succeed", []call{{1, nil, 0}, {100, nil, 0}}, 0},
 		{"one is refused", []call{{10, nil, 0}, {20, refused, 0}, {50, nil, 0}}, 30 + 1},
 		{"several are", []call{{20, refused, 0}, {30, refused, 0}, {50, nil, 0}}, 30 + 1},
 		{"to the last", []call{{20, refused, 0}, {60, refused, 0}}, 40 + 1},
 		{"the longer one counts", []call{{20, refused, 0}, {60, nil, 0}, {70, refused, 0}, {80, nil, 0}}, 40 + 1},
-		{"nobody calls a machine that is stopped", []call{{20, nil, 0}, {900, nil, 0}}, 0},
+		{"a stopped machine gets no calls", []call{{20, nil, 0}, {900, nil, 0}}, 0},
 		{"nor does one that is stopped refuse", []call{{20, refused, 900}, {930, nil, 0}}, 5 + 10 + 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func TestEntryIsReadAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, rest := range []string{"", "what a longer one left"} {
+	for _, rest := range []string{"", "the rest of a longer one"} {
 		if got, err := decode(append(bytes.Clone(b), rest...)); err != nil || got != want {
 			t.Errorf("read as %+v, %v", got, err)
 		}

@@ -275,7 +275,7 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	case e.Place.Boot != j.here.Boot && e.Place.Machine != j.here.Machine:
 		return e, errors.New("it was kept on another machine")
 	case e.Number < 2 || nameOf(e.Number) != name:
-		return e, errors.New("it was never complete")
+		return e, errors.New("it was incomplete")
 	case err != nil:
 		return e, fmt.Errorf("its other file: %w", err)
 	case !untouched(e.Other, now.Stamp, e.Place.Boot == j.here.Boot):

@@ -17,7 +17,7 @@ const DefaultPrefix = "snowfence"
 // label is the form of a namespace and a prefix.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// Config says which cluster to use. It has no secrets: they are in files.
+// Config says which cluster to use. It is free of secrets: they are in files.
 type Config struct {
 	// Namespace holds the Leases. Empty means the pod's own or, with a kubeconfig, its context's.
 	Namespace string
@@ -30,7 +30,7 @@ type Config struct {
 	// uses its service account, and other programs use kubectl's configuration.
 	Kubeconfig, Context string
 
-	// Loss is the greatest age of an acknowledged swap that a failure can take away. Zero means that none is ever lost.
+	// Loss is the greatest age of an acknowledged swap that a failure can take away. Zero means durable.
 	Loss time.Duration
 
 	// Rand gives the random bytes of versions, concurrently, and never the same. Nil means crypto/rand.

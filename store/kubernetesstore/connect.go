@@ -60,10 +60,10 @@ func (c Config) locate() (at place, err error) {
 // client-go makes the TLS configuration and adds the credentials, also from plugins. The connections
 // are our own, and speak HTTP/1.1: a call that ends while the server is silent takes its connection
 // with it, and the next call finds the server again. With HTTP/2 all calls share one connection, also
-// where it leads to nobody any more.
+// where its server is gone.
 func (at place) connect() (http.RoundTripper, func(), error) {
 	if at.config.ExecProvider != nil {
-		at.config.ExecProvider.StdinUnavailable = true // nobody types here
+		at.config.ExecProvider.StdinUnavailable = true // there is no terminal
 	}
 	tls, err := rest.TLSConfigFor(at.config)
 	if err != nil {

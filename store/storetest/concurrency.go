@@ -249,7 +249,7 @@ func contextEnds(p *probe) {
 			moved = err == nil && e.Version != version && !past[e.Version]
 			return moved || !conflict
 		}) != nil {
-			// Nobody else writes: an undecided swap must have made a conflict.
+			// Others do not write: an undecided swap must have made a conflict.
 			p.failf("a swap returned ErrConflict under the current version")
 		}
 		if moved {

@@ -10,7 +10,7 @@
 //
 // The checks see a store as its users do, through independent clients. They
 // allow everything that the contract allows, stale reads above all: they await a value that a read must
-// show, and look more than once for a value that it must not show. No engine may skip a rule. Three
+// show, and look more than once for a value that it must not show. Each engine must keep every rule. Three
 // rules need more than clients: to lose a reply, to roll the store back, to restart it; an engine that
 // can provides the hooks.
 //

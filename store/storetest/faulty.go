@@ -100,7 +100,7 @@ func (t *tardy) Swap(ctx context.Context, key string, prev store.Version, value 
 	return t.Store.Swap(ctx, key, prev, value)
 }
 
-// deliver carries late swaps out. Nobody hears of their outcomes: their
+// deliver carries late swaps out. Their outcomes stay unknown: their
 // senders were told that it is unknown.
 func (t *tardy) deliver(ctx context.Context) {
 	if t.calls.Add(1)%3 == 0 {

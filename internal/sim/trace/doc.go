@@ -1,7 +1,7 @@
 // Package trace holds a run of the real code against the model of the protocol. It is a second
 // opinion: it imports nothing of the code that it judges.
 //
-// The simulation writes what its processes and stores do as [Step] values. A [Model] takes these steps
+// The simulation writes the acts of its processes and stores as [Step] values. A [Model] takes these steps
 // one after the other. It has the variables of formal/lease.pml under their names there, and
 // the same guards. A step that no guard of the model allows is refused, with the guard in the words of
 // lease.pml. The folder testdata has runs whose steps are told for people.
@@ -23,6 +23,6 @@
 //   - A release of the model brings until down as far as it may. Here it may stay higher.
 //   - The model has no journal. A process that goes on with a page is held to "The journal" in docs/proof.md.
 //
-// Lent worker ids and what operators write are not in the model. Nor are its limits: a clone, and a store
+// Lent worker ids and operators' writes are not in the model. Nor are its limits: a clone, and a store
 // that forgets more than it declares.
 package trace

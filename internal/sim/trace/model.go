@@ -55,7 +55,7 @@ type node struct {
 	nxt, use   int64
 	last       int64 // the last tick that it stamped; 0 for none
 	sealed     bool
-	pend, aged []bound // aged: those of pend that were old enough when the open write was sent
+	pend, aged []bound // aged: the ones of pend that were old enough when the open write was sent
 }
 
 // bound is a bound that was acknowledged, and is not usable yet.
@@ -238,7 +238,7 @@ func (m *Model) extend(s Step, n *node, r *register) string {
 	return ""
 }
 
-// release brings until down, to no less than what was stamped.
+// release brings until down, at most to the end of the stamped ticks.
 func (n *node) release(s Step, r *register) string {
 	n.seal()
 	switch v := r.versions[n.ver]; {
@@ -278,7 +278,7 @@ func (m *Model) landed(s Step, n *node) string {
 	return ""
 }
 
-// acknowledge is what the acknowledgement of w makes usable.
+// acknowledge makes bounds usable by the acknowledgement of w.
 func (m *Model) acknowledge(s Step, n *node, w *write) (refused string) {
 	landed := bound{s.Version, w.until, s.Clock}
 	if m.loss == 0 {
@@ -343,7 +343,7 @@ func (n *node) forget() {
 	*n = node{}
 }
 
-// resume goes on with the term of a page. No line of the model has it: its guards are those of docs/proof.md.
+// resume goes on with the term of a page. No line of the model has it: its guards stand in docs/proof.md.
 func (m *Model) resume(s Step, n *node, r *register) string {
 	v := r.versions[s.Version]
 	switch {

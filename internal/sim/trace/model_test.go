@@ -98,7 +98,7 @@ type difference struct {
 	guard      string // that refuses the step, or its beginning
 }
 
-// wrongSteps are differences in what a holder does.
+// wrongSteps are differences in a holder's acts.
 func wrongSteps() []difference {
 	return []difference{
 		{"a stamp at the bound", durable, change(trace.Stamp, 0, func(s *trace.Step, steps []trace.Step) {
@@ -127,13 +127,13 @@ func wrongSteps() []difference {
 		{"a claim of a version that never was", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Guard = "never"
 		}), "claims: e = cur;"},
-		{"a release below what was stamped", durable, change(trace.Release, 0, func(s *trace.Step, _ []trace.Step) {
+		{"a release below a stamped tick", durable, change(trace.Release, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until--
 		}), "releases: u = RELEASED;"},
 	}
 }
 
-// wrongWorlds are differences in what the store does, on lossy stores, and with journals.
+// wrongWorlds are differences in the store's acts, on lossy stores, and with journals.
 func wrongWorlds() []difference {
 	return []difference{
 		{"an acknowledgement without an effect", durable, drop(trace.Effect, 1), "is acknowledged: open[i] != 0"},
@@ -151,7 +151,7 @@ func wrongWorlds() []difference {
 		{"a loss of a confirmed write", lossy, change(trace.Use, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
 		}), "Failover: LOSABLE"},
-		{"a term that goes on below what was used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
+		{"a term that goes on below its used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Use, 0)].Floor
 		}), "journal: begins at its used"},
 		{"a stamp of the last tick of an earlier process", resuming, func(steps []trace.Step) []trace.Step {
@@ -159,7 +159,7 @@ func wrongWorlds() []difference {
 			steps[len(stamped)+find(steps[len(stamped):], trace.Stamp, 0)].Floor = last(stamped, trace.Stamp).Until - 1
 			return steps
 		}, "stamps: select(t : nxt[i]"},
-		{"a term that goes on above what was confirmed", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
+		{"a term that goes on above its confirmed bound", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until += 1000
 		}), "journal: stay below an until"},
 		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), "journal: Each page is consumed once"},

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Kind is what happens in a step.
+// Kind is the kind of a step.
 type Kind uint8
 
 // The kinds. Behind each stands the step of the model.

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write the steps of the stories in testd
 // planned is the line of a story behind which its plan stands.
 const planned = "\nThe plan of this run:\n"
 
-// TestStoriesAreWhatHappens runs the plan of each story in testdata. The steps must be those of the file, and the model
-// must accept them.
+// TestStoriesAreWhatHappens runs the plan of each story in testdata. The steps must equal the file's,
+// and the model must accept them.
 func TestStoriesAreWhatHappens(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil || len(files) < 20 {

@@ -18,7 +18,7 @@ type Reader struct {
 	Encoding decode.Encoding // of the ids; empty: any
 	Source   *decode.Source  // of the ids; nil: guess among the presets
 	Preset   string          // the name by which the user gave the layout, if it is a preset's
-	// Open opens the texts of an opaque generator first; nil for none.
+	// Open opens the texts of an opaque generator first; may be nil.
 	Open func(text string) (id string, err error)
 
 	Now    time.Time
@@ -50,8 +50,8 @@ type foreign struct {
 	Input string `json:"input"` // as given
 }
 
-// Read returns the likeliest reading of a word, as JSON and as text. A [snowfence.ErrInvalidID] is returned for a word that is
-// no id.
+// Read returns the likeliest reading of a word, as JSON and as text. A [snowfence.ErrInvalidID] is
+// returned for a word that is not an id.
 func (r *Reader) Read(word string) (document any, text string, err error) {
 	p, id, n, other := idPage{Reader: r}, word, &decoded{Input: word}, (*decode.Foreign)(nil)
 	if r.Open != nil {
@@ -123,7 +123,7 @@ func (p *idPage) instant(at time.Time, unit time.Duration) {
 	p.label("time", "  relative", decode.Relative(at, p.Now))
 }
 
-// foreignText adds an id that is no number, with the version of a UUID.
+// foreignText adds an id in another form than a number, with the version of a UUID.
 func (p *idPage) foreignText(f *foreign) {
 	p.Line("%s\n%s  %s\n", f.Input, strings.TrimSuffix(fmt.Sprintf("%s %d", f.Format, f.Version), " 0"), f.About)
 	if f.Time != "" {

@@ -16,7 +16,7 @@ type Page struct{ strings.Builder }
 // Width is how many columns a text has.
 const Width = 80
 
-// Line adds a line. The texts in it are made visible, so no text begins another line.
+// Line adds a line. The texts in it are made visible, so each stays on its line.
 func (p *Page) Line(format string, args ...any) {
 	args = slices.Clone(args)
 	for i, arg := range args {

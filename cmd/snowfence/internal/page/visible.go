@@ -12,7 +12,7 @@ import (
 )
 
 // Visible writes out the characters that a terminal would obey or hide, but for the kept ones: errors, tables and pages carry
-// the names, reasons and answers of others. Among the characters are those that turn the direction of writing.
+// the names, reasons and answers of others. Some of the characters turn the direction of writing.
 func Visible(text, kept string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, hidden) {
 		return text
@@ -54,7 +54,7 @@ func VisibleLines(text string, colour bool) string {
 	return b.String()
 }
 
-// JSONWriter writes JSON, and escapes what [Visible] writes out. A write has whole characters.
+// JSONWriter writes JSON, and escapes the characters that [Visible] writes out. A write has whole characters.
 type JSONWriter struct{ io.Writer }
 
 // Write implements [io.Writer].

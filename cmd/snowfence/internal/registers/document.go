@@ -16,8 +16,8 @@ func Instant(l snowfence.Layout, tick snowfence.Tick) page.Object {
 	return page.Object{"tick", tick, "time", l.TimeOf(tick).Format(time.RFC3339Nano)}
 }
 
-// WorkerOf returns a worker id as JSON has it. The fields of a register are left out if there is none, or if it
-// can't be decoded.
+// WorkerOf returns a worker id as JSON has it. The fields of a register are left out if it is missing
+// or can't be decoded.
 func WorkerOf(r *roster.Roster, w roster.Worker) page.Object {
 	x, l := w.Register, r.Layout()
 	var number, datacenter *int64

@@ -29,7 +29,7 @@ func PoolText(r *roster.Roster, c roster.Census) string {
 	}
 	p.Line("%s", strings.Join(parts, ", "))
 	if c.Outside > 0 {
-		p.Line("%d registers are none of this store's worker ids: see namespace verify", c.Outside)
+		p.Line("%d registers are outside this store's worker ids: see namespace verify", c.Outside)
 	}
 	if w := c.Latest; w != nil {
 		p.Line("until: the latest is %s, %s (worker %d)", w.Until.UTC().Format(time.RFC3339), decode.Relative(w.Until, w.Read), w.Number)

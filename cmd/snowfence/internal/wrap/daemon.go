@@ -74,7 +74,8 @@ func (d Daemon) ask(ctx context.Context, method, path string, f kind.LeaseForm) 
 	return body, nil
 }
 
-// refusal is the error of an answer that is none. Nothing but the daemon's own word ends a lease: a proxy's answer does not.
+// refusal is the error of an answer without a lease. Nothing but the daemon's own word ends a lease: a
+// proxy's answer does not.
 func refusal(r *http.Response, body []byte) error {
 	var problem struct{ Type, Title, Detail string }
 	if json.Unmarshal(body, &problem) != nil {

@@ -24,7 +24,7 @@ type Lender interface {
 	Release(context.Context, kind.LeaseForm) error
 }
 
-// Config says what runs, and with whose worker id. Every field but Own must be given.
+// Config is the program, and the source of its worker id. Every field but Own must be given.
 type Config struct {
 	Lender    Lender
 	Borrower  kind.LeaseForm // host, process and program, for people
@@ -34,7 +34,7 @@ type Config struct {
 	Arguments []string      // the program's path or name, and its arguments
 	Environ   []string
 	Terminal  bool   // the program stays in the terminal's process group, and gets the signals of keys from there
-	Own       func() // leaves the signals to the wrapper; nil if nobody else handles them
+	Own       func() // leaves the signals to the wrapper; nil if only this package handles them
 	Note      func(format string, args ...any)
 }
 
@@ -69,7 +69,7 @@ func (c Config) form() kind.LeaseForm {
 	return f
 }
 
-// claim claims a worker id, and tries again for as long as there is none.
+// claim claims a worker id, and tries again until it has it.
 func (c Config) claim(ctx context.Context) (*lease, error) {
 	for pause := time.Second; ; pause = min(2*pause, 30*time.Second) {
 		l := &lease{Config: c, sent: c.now()}
@@ -153,7 +153,7 @@ func (l *lease) patience() time.Duration {
 	return min(max(l.held.Answer().Window/6, time.Second), 10*time.Second)
 }
 
-// left is how long the program may still run: by the wall clock and by the monotonic one, of which the earlier counts.
+// left is how long the program may still run: by the wall clock and by the monotonic one; the earlier counts.
 func (l *lease) left() time.Duration {
 	a := l.held.Answer()
 	end := a.Layout.TimeOf(l.held.Usable()).Add(-l.Ahead)

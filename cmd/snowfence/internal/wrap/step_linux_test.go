@@ -86,7 +86,7 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 	defer func() { _ = read.Close() }()
 	c := Config{
 		Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Environ: os.Environ(),
-		// It forks no child: a shell whose child is stopped between fork and exec is not seen as stopped itself.
+		// It does not fork: a shell whose child is stopped between fork and exec is not seen as stopped itself.
 		Arguments: []string{"sh", "-c", `exec > "$0"; echo $$; exec yes`, pipe},
 	}
 	l, err := c.claim(t.Context())

@@ -39,8 +39,8 @@ type wrapper struct {
 }
 
 // Run claims a worker id, runs the program with it and returns the program's exit code, or 128 and the number of the signal
-// that ended it. It returns when no process of the program is left. An error is returned if the program did not start, or
-// as [ErrEnded].
+// that ended it. It returns when all processes of the program have ended. An error is returned if the
+// program did not start, or as [ErrEnded].
 func Run(ctx context.Context, c Config) (code int, err error) {
 	path, err := exec.LookPath(c.Arguments[0])
 	if err != nil {
@@ -68,8 +68,8 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	return w.code, errors.Join(err, w.leave())
 }
 
-// run runs the program, and returns when none of its processes is left or it can't start. The program dies with the
-// thread that started it.
+// run runs the program, and returns when all its processes have ended or it can't start. The program
+// dies with the thread that started it.
 func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -155,8 +155,9 @@ func (w *wrapper) start() (err error) {
 	return nil
 }
 
-// pass passes a signal on: to the program, or after its end to the processes that it left. A terminal has sent those of its
-// keys to the program itself. Before the start a signal that ends programs ends the wrapper.
+// pass passes a signal on: to the program, or after its end to the processes that it left. A terminal
+// has sent its keys' signals to the program itself. Before the start a signal that ends programs ends
+// the wrapper.
 func (w *wrapper) pass(s syscall.Signal) {
 	keys := s == syscall.SIGINT || s == syscall.SIGQUIT || s == syscall.SIGTSTP || s == syscall.SIGWINCH
 	switch {

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Run returns an error: no other system tells a process of all its descendants.
+// Run returns an error: other systems can't list a process's descendants.
 func Run(context.Context, Config) (int, error) {
 	return 0, snowfence.NewError(snowfence.ClassUsage, "exec needs Linux: other systems do not say whether a process of the program is left")
 }
