@@ -140,10 +140,11 @@ func (c *Change) Cost(ctx context.Context, stopped []roster.Worker) (cost string
 		cost = "a holder that lives claims another worker id once it notices, if one is free"
 	case free:
 		cost = fmt.Sprintf("a holder that lives gives no ids for %s: it claims another worker id, if one is free, and this store can lose a claim for so long", loss)
-	case loss == 0:
-		cost = "no other worker id is free, so a holder that lives gives no ids until one is"
 	default:
-		cost = fmt.Sprintf("no other worker id is free, so a holder that lives gives no ids until one is, and for %s after that, as this store can lose a claim for so long", loss)
+		cost = "no other worker id is free, so a holder that lives gives no ids until one is"
+		if loss > 0 {
+			cost += fmt.Sprintf(", and for %s after that, as this store can lose a claim for so long", loss)
+		}
 	}
 	if c.Verb == "release" {
 		first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })

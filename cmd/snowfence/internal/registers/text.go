@@ -125,7 +125,7 @@ func Rows(workers ...roster.Worker) [][]string {
 	return rows
 }
 
-// StateText is the state, with a remark if the holder is silent, the worker id was never claimed, or it is held in quarantine.
+// StateText is the state, with a remark for a silent holder, an unclaimed worker id, or one that is held in quarantine.
 func StateText(w roster.Worker) string {
 	switch {
 	case w.Silent():
