@@ -164,6 +164,7 @@ lint: tools cross ## the linters over every module, and the checks of the house
 	@cd examples && GOWORK=off $(GO) mod tidy -diff
 	@cd tools/manifests && GOWORK=off $(GO) mod tidy -diff
 	@cd tools && GOWORK=off $(GO) test -count=1 ./...
+	@$(MAKE) words >/dev/null
 
 .PHONY: cross
 cross: ## vet the code that differs between operating systems on each of them
