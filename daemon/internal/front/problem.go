@@ -117,6 +117,9 @@ func (t Type) describe() description {
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 
+// MarshalText returns the type's name.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // Meaning returns what problems of this type mean to the client.
 func (t Type) Meaning() Meaning { return t.describe().meaning }
 

@@ -36,6 +36,7 @@ type world struct {
 	slow     time.Duration // how long a list takes
 	away     bool
 	statuses []front.Status
+	refusals []front.Refusal
 	requests map[string]view.Requests
 	events   view.Events
 }
@@ -47,6 +48,13 @@ func (w *world) Statuses() []front.Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.statuses
+}
+
+// Refusals implements [front.Service].
+func (w *world) Refusals() []front.Refusal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusals
 }
 
 // set changes what the daemon meets.
