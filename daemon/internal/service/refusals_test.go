@@ -55,7 +55,7 @@ func TestRefusalSaysWhichClientWasRefusedWhenAndWhy(t *testing.T) {
 	}
 }
 
-func TestGeneratorsProblemOfAnUnknownNameIsARefusal(t *testing.T) {
+func TestRequestOfAnUnknownOrAStartingGeneratorIsARefusal(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a")})
 	_ = askFor(s.Client(netip.Addr{}), "none", 1, new(kind.Batch))
 	if u, err := s.Client(netip.Addr{}).Use("a"); err != nil || u.Mint(context.Background(), 1, new(kind.Batch)) == nil {
