@@ -183,7 +183,7 @@ func (x *snapshot) findChanges(before *snapshot, seen time.Time) {
 	for number, now := range x.records {
 		if was, known := before.records[number]; known || !before.full {
 			if c := x.change(was, now, before.holds(was)); c.What != "" {
-				c.Worker, c.Seen = number, seen
+				c.Worker, c.Seen = number, seen.Truncate(time.Second)
 				found = append(found, c)
 			}
 		}

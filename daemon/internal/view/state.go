@@ -147,7 +147,7 @@ type Worker struct {
 // Change is a worker id that changed hands between two readings of its namespace.
 type Change struct {
 	Worker int64     `json:"worker"`
-	Seen   time.Time `json:"seen"`           // when the second reading began
+	Seen   time.Time `json:"seen"`           // when the second reading began, in whole seconds
 	What   string    `json:"what"`           // "claimed", "given back", "ended" (its window, without a release), "quarantined" or "marked free" (by an operator)
 	From   string    `json:"from,omitempty"` // the holder at the first reading: "pid 7 on host a"
 	To     string    `json:"to,omitempty"`   // the holder at the second reading
@@ -176,7 +176,7 @@ type History struct {
 // Bounds of a [State], so that an update stays below 200 KB.
 const (
 	MaxEvents    = 200
-	MaxEventText = 48 << 10 // bytes of all events' texts; older events are left out
+	MaxEventText = 40 << 10 // bytes of all events' texts; older events are left out
 	MaxCells     = 4096
 	MaxHolders   = 200
 	MaxRest      = 50

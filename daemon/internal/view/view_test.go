@@ -522,7 +522,7 @@ func TestChangesOfHandsAreKeptFromOneLookToTheNext(t *testing.T) {
 		pass(45 * time.Second)
 		var got []string
 		for _, c := range look() {
-			if since := c.Seen.Sub(seen); since < 0 || since > 2*time.Minute {
+			if since := c.Seen.Sub(seen); since < -time.Second || since > 2*time.Minute {
 				t.Errorf("%+v was seen %s after it was looked for", c, since)
 			}
 			got = append(got, fmt.Sprintf("%d %s: %s, %s", c.Worker, c.What, c.From, c.To))
