@@ -60,6 +60,9 @@ type Config struct {
 	// Logger gets the log. Nil means that nothing is logged.
 	Logger *slog.Logger
 
+	// File is the configuration file, for commands on the page. Empty means the file that SNOWFENCE_CONFIG names, if any.
+	File string
+
 	// Version is the program's version, for metrics and registers.
 	Version string
 
@@ -228,7 +231,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err = d.openStores(ctx, watch); err == nil {
 		d.view = view.New(view.Config{
 			Service: d.service, Generators: d.settings.Generators, Pools: d.namespaces(), Process: Process(cfg.Version, d.started), Clock: d.clock,
-			Requests: watch.Sums, Events: events,
+			Requests: watch.Sums, Events: events, Flags: d.flags(),
 		})
 		err = registry.Register(metrics.NewPools(d.view.Censuses))
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -73,8 +74,10 @@ type pageState struct {
 		Counts  map[string]int64
 		Lent    int64
 		Holders []holder
+		Changes []struct{ What, To string }
 	}
-	Events []struct{ Text string }
+	Refusals []struct{ Generator, Problem, Count string }
+	Events   []struct{ Text string }
 }
 
 type holder struct {
@@ -181,6 +184,7 @@ func grouped(n any) string {
 type shown struct {
 	Cards                     [][]string
 	Counts, Holders, Counters [][]string
+	Changes, Refusals         [][]string
 	Events                    []string
 }
 
@@ -205,6 +209,12 @@ func (b *tab) shows(c *fleet) (s pageState) {
 		for _, h := range n.Holders {
 			want.Holders = append(want.Holders, []string{fmt.Sprint(h.Worker), h.words(), h.Host, fmt.Sprint(h.PID), fmt.Sprint(h.Term)})
 		}
+		for _, c := range n.Changes {
+			want.Changes = append(want.Changes, []string{c.What, c.To})
+		}
+		for _, r := range s.Refusals {
+			want.Refusals = append(want.Refusals, []string{cmp.Or(r.Generator, "–"), r.Problem, grouped(r.Count)})
+		}
 		for _, e := range s.Events {
 			want.Events = append(want.Events, e.Text)
 		}
@@ -214,6 +224,7 @@ func (b *tab) shows(c *fleet) (s pageState) {
 			return {
 				cards: [...document.querySelectorAll(".card")].map((c) => [c.dataset.name, f(c, "ids"), f(c, "last"), f(c, "worker")]),
 				counts: rows("counts-t", 3, 4, 8, 12), holders: rows("holders-t", 1, 2, 3, 4, 6), counters: rows("counters-t", 0, 2, 4),
+				changes: rows("changes-t", 3, 5), refusals: rows("refusals-t", 0, 1, 2),
 				events: [...document.querySelectorAll("#events-l li strong")].map((text) => text.textContent),
 			} })()`)
 		if g, w := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != w {
@@ -300,7 +311,7 @@ func TestCommandThatThePageShowsEndsATerm(t *testing.T) {
 	worker := c.workerOf(t, c.all[3])
 	b.choose(worker)
 	command := js[string](b, `[...document.querySelectorAll("#register code")].map((code) => code.textContent).find((text) => text.includes("quarantine"))`)
-	if want := fmt.Sprintf("snowfence workers quarantine %d", worker); command != want {
+	if want := fmt.Sprintf("snowfence workers quarantine %d --config %s --namespace ", worker, c.file); !strings.HasPrefix(command, want) {
 		t.Fatalf("the page shows %q, want %q", command, want)
 	}
 	c.run(t, command)

@@ -52,6 +52,7 @@ Every setting can also stand in a configuration file or in a variable:
 		served, level := p.daemon(c)
 		reload := make(chan func(), 1)
 		served.Reload = reload
+		served.File = s.file
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
 		m, err := systemd.Follow(cmd.Context(), &served)

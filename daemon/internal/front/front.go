@@ -19,6 +19,9 @@ type Service interface {
 
 	// Statuses returns how each generator stands, by name.
 	Statuses() []Status
+
+	// Refusals returns the requests that were refused since the start, by generator and type, the latest first.
+	Refusals() []Refusal
 }
 
 // Client is one client: a connection, or one request where a protocol lacks sessions. Its token

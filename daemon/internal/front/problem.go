@@ -117,6 +117,9 @@ func (t Type) describe() description {
 // String returns the type's name, such as "count-out-of-range".
 func (t Type) String() string { return t.describe().name }
 
+// MarshalText returns the type's name.
+func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 // Meaning returns the meaning of problems of this type to the client.
 func (t Type) Meaning() Meaning { return t.describe().meaning }
 

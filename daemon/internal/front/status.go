@@ -1,6 +1,7 @@
 package front
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -43,6 +44,16 @@ type Trouble struct {
 	Text  string    // in the store's words
 	Since time.Time // the first request that failed
 	Until time.Time // until then ids go on; zero if that is unknown, or ids have stopped
+}
+
+// Refusal counts the requests to one generator that were refused with problems of one type.
+type Refusal struct {
+	Generator string     `json:"generator"` // empty for requests that were refused before their generator was known
+	Type      Type       `json:"problem"`
+	Count     uint64     `json:"count,string"`
+	Last      time.Time  `json:"last"`             // in UTC; Address and Token are of that request
+	Address   netip.Addr `json:"address,omitzero"` // of the client
+	Token     string     `json:"token,omitempty"`  // the name of a token; empty without a valid one
 }
 
 // Active reports whether every generator can mint, and will be able to for a while.

@@ -18,6 +18,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/metrics"
 	"snowfence.example/snowfence/daemon/internal/page"
@@ -66,12 +67,14 @@ type quiet struct{}
 func (quiet) State(context.Context) view.State {
 	one := 1.5
 	worker := view.Worker{Number: 5, State: "held", From: time.Unix(1, 0), Until: time.Unix(2, 0), Written: time.Unix(1, 0), Offset: &one}
+	changes := []view.Change{{What: "given back", From: "pid 7 on host a"}}
 	return view.State{
 		Taken: time.Unix(1, 0), Daemon: view.Daemon{Started: time.Unix(1, 0)},
 		Problems:   []view.Problem{{Severity: "soon", Since: time.Unix(1, 0)}},
 		Generators: []view.Generator{{Name: "default", Offset: &one, Worker: &worker.Number, Counter: &view.Counter{}, Refused: []view.Refusal{{Problem: "standby", Count: "1"}}}},
-		Namespaces: []view.Namespace{{Name: "main", Layout: snowfence.DefaultLayout().String(), Counts: map[string]int64{"held": 1}, Holders: []view.Worker{worker}, Rest: []view.Worker{worker}, Median: &one}},
+		Namespaces: []view.Namespace{{Name: "main", Layout: snowfence.DefaultLayout().String(), Counts: map[string]int64{"held": 1}, Holders: []view.Worker{worker}, Rest: []view.Worker{worker}, Median: &one, Changes: changes, Flags: " --store mem:"}},
 		Events:     []view.Event{{Number: 1, Level: "WARN", Fields: [][2]string{{"a", "b"}}}},
+		Refusals:   []front.Refusal{{Type: front.RateLimited, Count: 1, Address: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Token: "few"}, {Generator: "default"}},
 	}
 }
 

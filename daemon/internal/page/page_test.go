@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/builtin"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/httpfront"
 	"snowfence.example/snowfence/daemon/internal/metrics"
@@ -215,6 +217,29 @@ func TestPageShowsTheNumbersOfItsSource(t *testing.T) {
 		head, none := f.ask(t, "HEAD "+path)
 		if head.Code != 200 || none != "" || head.Length != answer.Length {
 			t.Errorf("HEAD %s: %d with %d bytes of %d, GET has %d", path, head.Code, len(none), head.Length, answer.Length)
+		}
+	}
+}
+
+func TestPageListsRefusalsAndChangesOfHandsWithoutAScript(t *testing.T) {
+	f := serve(t, "")
+	if _, body := f.ask(t, "GET /"); strings.Count(body, "<tbody></tbody>") < 2 { // a rule of the style says that there are none yet
+		t.Errorf("without refusals and changes: %s", body)
+	}
+	f.clock.passed.Add(int64(2 * time.Second))
+	f.state.Refusals = []front.Refusal{
+		{Generator: "users", Type: front.RateLimited, Count: 1234, Last: began(), Address: netip.MustParseAddr("192.0.2.7"), Token: "shop"},
+		{Type: front.InvalidToken, Count: 1, Last: began()},
+	}
+	f.state.Namespaces[0].Changes = []view.Change{{Worker: 5, Seen: began(), What: "claimed", From: "pid 7 on host a", To: "pid 8 on host <b>"}}
+	_, body := f.ask(t, "GET /")
+	for _, row := range []string{
+		`<th scope="row">users</th><td><a href="/ui/runbook#rate-limited">rate-limited</a></td><td class="n">1,234</td><td class="num">2026-06-01 12:00:00</td><td>192.0.2.7</td><td>shop</td>`,
+		`<th scope="row">–</th><td><a href="/ui/runbook#invalid-token">invalid-token</a></td><td class="n">1</td><td class="num">2026-06-01 12:00:00</td><td></td><td></td>`,
+		`<th scope="row">main</th><td class="n">5</td><td class="num">2026-06-01 12:00:00</td><td>claimed</td><td>pid 7 on host a</td><td>pid 8 on host &lt;b&gt;</td>`,
+	} {
+		if !strings.Contains(body, row) {
+			t.Errorf("the page lacks %s: %s", row, body)
 		}
 	}
 }

@@ -115,11 +115,9 @@ func (c *Client) permit(g *generator, name string) error {
 	limit := "the token allows " + cmp.Or(names, "none of this server")
 	switch {
 	case allowed:
-		return front.UnknownGenerator.Field("generator", name, limit)
-	case g != nil:
-		return c.service.problem(g, front.NotAllowed.Field("generator", name, limit))
+		return c.problem(nil, front.UnknownGenerator.Field("generator", name, limit))
 	}
-	return front.NotAllowed.Field("generator", name, limit)
+	return c.problem(g, front.NotAllowed.Field("generator", name, limit))
 }
 
 // Allows implements [front.Client].
@@ -131,7 +129,7 @@ func (c *Client) ReadMetrics() error {
 		return err
 	}
 	if c.grant != nil && !c.grant.ReadsMetrics() {
-		return &front.Problem{Type: front.NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"}
+		return c.problem(nil, &front.Problem{Type: front.NotAllowed, Detail: "the metrics are of all generators: the token must allow all, or be one for metrics (generators=-)"})
 	}
 	return nil
 }
@@ -139,16 +137,21 @@ func (c *Client) ReadMetrics() error {
 // known returns a [*front.Problem] if clients need a token, and this client has not shown a token that
 // is still valid.
 func (c *Client) known() error {
+	if c.stranger() {
+		return c.problem(nil, c.unknown()) // no guess: Authorize has counted the token, if there was one
+	}
+	return nil
+}
+
+// stranger reports whether known is an error. It counts no refusal.
+func (c *Client) stranger() bool {
 	if !c.service.Guarded() || c.trusted {
-		return nil
+		return false
 	}
 	if c.grant != nil {
 		c.grant = c.service.tokens.Now(c.grant)
 	}
-	if c.grant == nil {
-		return c.unknown() // no guess: Authorize has counted the token, if there was one
-	}
-	return nil
+	return c.grant == nil
 }
 
 // refuse is the problem of a client that shows a wrong token. It counts as a guess.
@@ -156,12 +159,12 @@ func (c *Client) refuse() error {
 	if wait, ok := c.take(c.guesses, 1); !ok {
 		p := limited(wait)
 		p.Detail = "too many requests without a valid token came from this address"
-		return p
+		return c.problem(nil, p)
 	}
-	return c.unknown()
+	return c.problem(nil, c.unknown())
 }
 
-func (c *Client) unknown() error {
+func (c *Client) unknown() *front.Problem {
 	detail := "the request shows no token"
 	if c.shown {
 		detail = "the token is not known"
@@ -177,10 +180,7 @@ func (c *Client) pay(g *generator, n int) error {
 	for i, limit := range limits {
 		if wait, ok := c.take(limit, n); !ok {
 			c.giveBack(limits[:i], n)
-			if g != nil {
-				return c.service.problem(g, limited(wait))
-			}
-			return limited(wait)
+			return c.problem(g, limited(wait))
 		}
 	}
 	return nil
@@ -254,8 +254,8 @@ func (c *Client) Now() time.Time { return c.service.clock.Wall() }
 
 // Statuses implements [front.Client].
 func (c *Client) Statuses() ([]front.Status, error) {
-	if err := c.known(); err != nil {
-		return nil, err
+	if c.stranger() {
+		return nil, c.unknown() // a probe of health asks, too, and it is answered
 	}
 	return slices.DeleteFunc(c.service.Statuses(), func(s front.Status) bool { return !c.Allows(s.Name) }), nil
 }

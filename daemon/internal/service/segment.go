@@ -45,7 +45,7 @@ func (c *Client) LeafRows(ctx context.Context) (rows []kind.Row, err error) {
 		}
 		row, err := m.caps.Row(ctx)
 		if err != nil {
-			return nil, c.service.problem(g, classify(err))
+			return nil, c.problem(g, classify(err))
 		}
 		rows = append(rows, row)
 	}

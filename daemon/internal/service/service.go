@@ -49,6 +49,7 @@ type Service struct {
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
 	wrong      wrong
+	refusals   refusals
 	changed    func()
 }
 
@@ -241,14 +242,13 @@ func (g *generator) away(m *served) *front.Problem {
 	return front.Starting.Problem(why.err)
 }
 
-// problem counts a problem, and logs it if an operator should look at it.
-func (s *Service) problem(g *generator, p *front.Problem) error {
+// count counts a problem, and logs it if an operator should look at it.
+func (s *Service) count(g *generator, p *front.Problem) {
 	g.problems[p.Type].Add(1)
 	if p.Type == front.Internal {
 		s.log.Error("a request failed", "generator", g.name, "error", p.Cause)
 	}
 	s.failed(g, p)
-	return p
 }
 
 // Guarded implements [front.Service].

@@ -38,7 +38,7 @@ func (c *Client) find(name string) (*Use, error) {
 	case err != nil:
 		return nil, err
 	case g == nil:
-		return nil, front.UnknownGenerator.Field("generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", "))
+		return nil, c.problem(nil, front.UnknownGenerator.Field("generator", name, "must be one of "+strings.Join(c.service.settings.Names(), ", ")))
 	}
 	c.request = c.use(g)
 	return &c.request, nil
@@ -238,7 +238,7 @@ func (u *Use) countProblem(value string) *front.Problem {
 	return front.CountOutOfRange.Field("count", value, fmt.Sprintf("must be a whole number from 1 to %d", u.Most()))
 }
 
-func (u *Use) problem(p *front.Problem) error { return u.client.service.problem(u.of, p) }
+func (u *Use) problem(p *front.Problem) error { return u.client.problem(u.of, p) }
 
 // count counts an answer with n ids.
 func (u *Use) count(n int) {

@@ -23,10 +23,10 @@ const clockAlarm = float64(stored.ClockTolerance / 10 / time.Millisecond)
 func severities() []string { return []string{"unsafe", "stopped", "soon"} }
 
 // problems lists the problems that an operator should act on.
-func problems(statuses []front.Status, s State) []Problem {
-	all := []Problem{}
+func problems(statuses []front.Status, s State, flagsOf map[Place]string) []Problem {
+	all, flags := []Problem{}, ""
 	add := func(severity, about, anchor string, since time.Time, format string, args ...any) {
-		all = append(all, Problem{severity, about, short(fmt.Sprintf(format, args...)), remedy(anchor), anchor, since.UTC()})
+		all = append(all, Problem{severity, about, short(fmt.Sprintf(format, args...)), remedy(anchor, flags), anchor, since.UTC()})
 	}
 	seen := map[string]bool{}
 	for _, e := range s.Events {
@@ -37,9 +37,11 @@ func problems(statuses []front.Status, s State) []Problem {
 		}
 	}
 	for i, status := range statuses {
+		flags = flagsOf[Place{s.Generators[i].Store, s.Generators[i].Namespace}]
 		standing(status, s.Generators[i], s.Taken, add)
 	}
 	for _, n := range s.Namespaces {
+		flags = n.Flags
 		pool(n, add)
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int {

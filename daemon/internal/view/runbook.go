@@ -81,11 +81,15 @@ func entryOf(x Event) (anchor string) {
 	return anchor
 }
 
-// remedy returns the remedy of an entry.
-func remedy(anchor string) string {
+// remedy returns the remedy of an entry. The flags are added to its commands.
+func remedy(anchor, flags string) string {
 	for _, e := range runbook() {
 		if e.anchor == anchor {
-			return e.do
+			parts := strings.Split(e.do, "`")
+			for i := 1; i < len(parts); i += 2 {
+				parts[i] += flags
+			}
+			return strings.Join(parts, "`")
 		}
 	}
 	return ""

@@ -16,8 +16,8 @@ import (
 )
 
 // A snapshot keeps a letter for each worker id, up to maxLetters, and the registers of maxRecords at
-// most, with at most maxFree of free ones, for their last holders. It keeps all of this daemon's.
-const maxLetters, maxRecords, maxFree = 1 << 20, 20_000, 5_000
+// most, with at most maxFree of free ones, for their last holders. It keeps all of this daemon's, and maxChanges.
+const maxLetters, maxRecords, maxFree, maxChanges = 1 << 20, 20_000, 5_000, 100
 
 // snapshot is a namespace as it was read. It does not change.
 type snapshot struct {
@@ -33,6 +33,8 @@ type snapshot struct {
 	ended   map[int64]bool // as in Worker.Ended
 	offsets map[int64]offset
 	middle  time.Duration // the median offset
+	full    bool          // a register had no room
+	changes []Change      // the latest first
 	shown   Namespace
 }
 
@@ -69,6 +71,7 @@ func (s *space) take(ctx context.Context, before *snapshot) (*snapshot, error) {
 	}
 	if before != nil {
 		x.compare(before)
+		x.findChanges(before, read)
 	}
 	x.findEnded()
 	x.shown = x.namespace()
@@ -93,6 +96,8 @@ func (x *snapshot) add(w roster.Worker) {
 	if len(x.records) < most || x.own(w) {
 		w.Key = "" // which the number says
 		x.records[w.Number] = w
+	} else {
+		x.full = true
 	}
 }
 
@@ -114,7 +119,7 @@ func (x *snapshot) findEnded() {
 	}
 	holds := map[process]bool{}
 	for _, w := range x.records {
-		if w.State == roster.Held || x.behind(w) {
+		if x.holds(w) {
 			holds[of(w)] = true
 		}
 	}
@@ -171,12 +176,68 @@ func (x *snapshot) compare(before *snapshot) {
 	}
 }
 
+// findChanges finds the worker ids that changed hands since the snapshot before, and keeps the changes of that one. A worker id
+// whose register had no room in one of them may be left out.
+func (x *snapshot) findChanges(before *snapshot, seen time.Time) {
+	var found []Change
+	for number, now := range x.records {
+		if was, known := before.records[number]; known || !before.full {
+			if c := x.change(was, now, before.holds(was)); c.What != "" {
+				c.Worker, c.Seen = number, seen.Truncate(time.Second)
+				found = append(found, c)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b Change) int { return cmp.Compare(a.Worker, b.Worker) })
+	all := slices.Concat(found, before.changes)
+	x.changes = all[:min(len(all), maxChanges)]
+}
+
+// holds reports whether a worker id has a holder that may stamp.
+func (x *snapshot) holds(w roster.Worker) bool { return w.State == roster.Held || x.behind(w) }
+
+// change compares two readings of a register. If its holder changed more than once between them, the last change counts.
+func (x *snapshot) change(was, now roster.Worker, held bool) (c Change) {
+	then, r := was.Register, now.Register
+	holds, claimed := x.holds(now), r.Term > then.Term
+	raised := claimed && r.Holder == "" && r.Floor == r.Until // by an operator: no tick was stamped in that term
+	if claimed && !holds && !raised {
+		c.From = short(r.Process.String()) // it came and went
+	} else if held {
+		c.From = short(then.Process.String())
+	}
+	switch {
+	case was.State == roster.Unreadable || slices.Contains([]roster.State{roster.Unreadable, roster.Foreign, roster.UsedUp}, now.State):
+	case r.Quarantined && !then.Quarantined:
+		c.What = "quarantined"
+	case then.Quarantined && !r.Quarantined && !claimed:
+		c.What = "marked free"
+	case holds && claimed, !held && now.State == roster.Held: // or its holder goes on after its window had ended
+		c.What, c.To = "claimed", short(r.Process.String())
+	case holds || c.From == "":
+	case r.Holder != "":
+		c.What = "ended"
+	case raised || !claimed && released(was, now):
+		c.What = "marked free"
+	default:
+		c.What = "given back"
+	}
+	return c
+}
+
+// released reports whether an operator has released a worker id. An operator leaves the window as it was, and a holder gives up
+// the rest of it. A borrower may leave the window, too, so its worker id counts as given back.
+func released(was, now roster.Worker) bool {
+	_, lent := now.Register.Process.Lent()
+	return !lent && now.Register.Window > 0 && (now.Until.Equal(was.Until) || now.Until.Sub(now.Register.Clock) > now.Register.Window/3)
+}
+
 // namespace makes the namespace of a [State].
 func (x *snapshot) namespace() Namespace {
 	n := Namespace{
 		Layout: x.layout().String(), Capacity: strconv.FormatInt(x.census.Capacity, 10), Counts: map[string]int64{},
 		Lent: x.census.Lent, Silent: x.census.Silent + x.late, Ended: int64(len(x.ended)), Held: x.census.Counts[roster.Held] + x.late, Holders: []Worker{}, Rest: []Worker{},
-		Clock: "median",
+		Clock: "median", Changes: append([]Change{}, x.changes[:min(len(x.changes), MaxChanges)]...),
 	}
 	for _, state := range roster.States() {
 		x.census.Counts[state] += 0 // so that a state without a worker id shows 0
@@ -206,7 +267,7 @@ func (x *snapshot) namespace() Namespace {
 	var holders [3][]int64 // this daemon's, silent ones, and others
 	var rest []roster.Worker
 	for number, w := range x.records {
-		if w.State == roster.Held || x.behind(w) {
+		if x.holds(w) {
 			place := 2
 			if x.own(w) {
 				place = 0

@@ -125,7 +125,7 @@ func (s *space) shown() (*snapshot, error) {
 
 // namespace returns the namespace of a [State].
 func (s *space) namespace() Namespace {
-	n := Namespace{Counts: map[string]int64{}, Holders: []Worker{}, Rest: []Worker{}}
+	n := Namespace{Counts: map[string]int64{}, Holders: []Worker{}, Rest: []Worker{}, Changes: []Change{}}
 	last, err := s.shown()
 	if last != nil {
 		n = last.shown

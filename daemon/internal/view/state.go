@@ -3,17 +3,20 @@ package view
 import (
 	"slices"
 	"time"
+
+	"snowfence.example/snowfence/daemon/internal/front"
 )
 
 // State is all that the page shows. Its JSON is the answer of /ui/state, which docs/page.md describes. Ids, ticks and counts
 // that can pass 2⁵³ are decimal texts. Times are in UTC. Durations are whole milliseconds unless their name says another unit.
 type State struct {
-	Taken      time.Time   `json:"taken"` // the daemon's clock when the answer was made
-	Daemon     Daemon      `json:"daemon"`
-	Problems   []Problem   `json:"problems"` // the worst first; empty while all is well
-	Generators []Generator `json:"generators"`
-	Namespaces []Namespace `json:"namespaces"`
-	Events     []Event     `json:"events"` // the newest first, MaxEvents at most
+	Taken      time.Time       `json:"taken"` // the daemon's clock when the answer was made
+	Daemon     Daemon          `json:"daemon"`
+	Problems   []Problem       `json:"problems"` // the worst first; empty while all is well
+	Generators []Generator     `json:"generators"`
+	Namespaces []Namespace     `json:"namespaces"`
+	Events     []Event         `json:"events"`   // the newest first, MaxEvents at most
+	Refusals   []front.Refusal `json:"refusals"` // the latest first, MaxRefusals at most
 }
 
 // Daemon is the process that answers.
@@ -107,6 +110,8 @@ type Namespace struct {
 	Held    int64    `json:"held"`                       // how many there are in all
 	Rest    []Worker `json:"rest"`                       // MaxRest at most: unreadable and quarantined ones, ended ones, the latest first, and foreign ones
 	Median  *float64 `json:"median_offset_ms,omitempty"` // of the holders' clocks, against the store's clock or else this daemon's
+	Changes []Change `json:"changes"`                    // the latest first, MaxChanges at most
+	Flags   string   `json:"flags,omitempty"`            // of snowfence's commands, which then mean this namespace; after a space
 	Clock   string   `json:"clock"`                      // "store" if offsets are against the store's clock, else "median" of the holders
 }
 
@@ -139,6 +144,15 @@ type Worker struct {
 	Claimant string `json:"claimant,omitempty"` // the error that a claim of this worker id would get; empty if it is free
 }
 
+// Change is a worker id that changed hands between two readings of its namespace.
+type Change struct {
+	Worker int64     `json:"worker"`
+	Seen   time.Time `json:"seen"`           // when the second reading began, in whole seconds
+	What   string    `json:"what"`           // "claimed", "given back", "ended" (its window, without a release), "quarantined" or "marked free" (by an operator)
+	From   string    `json:"from,omitempty"` // the holder at the first reading: "pid 7 on host a"
+	To     string    `json:"to,omitempty"`   // the holder at the second reading
+}
+
 // Event is a line of the log that operators look for.
 type Event struct {
 	Number int64       `json:"number"` // rises
@@ -162,10 +176,12 @@ type History struct {
 // Bounds of a [State], so that an update stays below 200 KB.
 const (
 	MaxEvents    = 200
-	MaxEventText = 48 << 10 // bytes of all events' texts; older events are left out
+	MaxEventText = 40 << 10 // bytes of all events' texts; older events are left out
 	MaxCells     = 4096
 	MaxHolders   = 200
 	MaxRest      = 50
+	MaxChanges   = 50
+	MaxRefusals  = 50
 	MaxRange     = 256 // worker ids of one answer of /ui/workers
 	HistoryStep  = 10 * time.Second
 	HistoryFor   = time.Hour

@@ -27,8 +27,12 @@ type Config struct {
 	Process    stored.Process              // this daemon, as its registers name it
 	Clock      snowfence.Clock
 	Requests   func() map[string]Requests // by the store's name; counted since the start
+	Flags      map[Place]string           // of commands, as in [Namespace]
 	Events     *Events
 }
+
+// Place is a namespace in a store, by the store's name in stores.
+type Place struct{ StoreName, Namespace string }
 
 // Requests counts requests to a store.
 type Requests struct {
@@ -86,12 +90,13 @@ func (v *View) Run(ctx context.Context) {
 // State shows all. It asks for the namespaces to be read again, and waits a moment for one that was not read lately.
 func (v *View) State(ctx context.Context) State {
 	v.await(ctx, v.spaces...)
-	now, statuses := v.config.Clock.Wall().UTC(), v.config.Service.Statuses()
+	now, statuses, refusals := v.config.Clock.Wall().UTC(), v.config.Service.Statuses(), v.config.Service.Refusals()
 	p := v.config.Process
 	s := State{
 		Taken:  now,
 		Daemon: Daemon{Host: p.Host, PID: p.PID, Version: p.Version, Started: p.Started.UTC()},
 		Events: v.config.Events.newest(), Generators: []Generator{}, Namespaces: []Namespace{},
+		Refusals: append([]front.Refusal{}, refusals[:min(len(refusals), MaxRefusals)]...),
 	}
 	counted := v.total(statuses)
 	before := v.mark(counted)
@@ -101,9 +106,11 @@ func (v *View) State(ctx context.Context) State {
 		s.Generators = append(s.Generators, g)
 	}
 	for _, space := range v.spaces {
-		s.Namespaces = append(s.Namespaces, space.namespace())
+		n := space.namespace()
+		n.Flags = v.config.Flags[Place{n.Store, n.Name}]
+		s.Namespaces = append(s.Namespaces, n)
 	}
-	s.Problems = problems(statuses, s)
+	s.Problems = problems(statuses, s, v.config.Flags)
 	return s
 }
 

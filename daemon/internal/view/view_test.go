@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -36,6 +37,7 @@ type world struct {
 	slow     time.Duration // how long a list takes
 	away     bool
 	statuses []front.Status
+	refusals []front.Refusal
 	requests map[string]view.Requests
 	events   view.Events
 }
@@ -47,6 +49,13 @@ func (w *world) Statuses() []front.Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.statuses
+}
+
+// Refusals implements [front.Service].
+func (w *world) Refusals() []front.Refusal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusals
 }
 
 // set changes the daemon's world.
@@ -468,6 +477,90 @@ func TestEventsAreBoundedAndKnowTheirEntry(t *testing.T) {
 	}
 }
 
+func TestChangesOfHandsAreKeptFromOneLookToTheNext(t *testing.T) {
+	live(t, func(t *testing.T, w *world) {
+		pass(time.Hour)
+		operate := func(n int64, do func(*roster.Desk, roster.Worker) (roster.Worker, error)) {
+			w.operate(func(r *roster.Roster, d *roster.Desk) error {
+				_, err := r.Insist(t.Context(), n, func(x roster.Worker) (roster.Worker, error) { return do(d, x) })
+				return err
+			})
+		}
+		look := func() []view.Change {
+			pass(3 * time.Second)
+			w.view.State(t.Context())
+			pass(time.Second)
+			_, n := w.state()
+			return n.Changes
+		}
+		gives, dies, freed := w.hold("a", 1, nil), w.hold("b", 2, nil), w.hold("c", 3, nil)
+		if all := look(); all == nil || len(all) != 0 {
+			t.Errorf("a first look shows changes: %+v", all)
+		}
+		_ = gives.Close(t.Context())
+		operate(3, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) { return d.Release(t.Context(), x) })
+		operate(4, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(t.Context(), x, true)
+		})
+		seen := time.Now()
+		look()
+		w.hold("d", 1, nil)
+		passes := w.hold("e", 6, nil) // it comes and goes between two looks
+		if _, err := passes.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = passes.Close(t.Context())
+		operate(4, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) {
+			return d.Quarantine(t.Context(), x, false)
+		})
+		w.set(func() { w.away = true })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _ = dies.Close(ctx), freed.Close(ctx)
+		w.set(func() { w.away = false })
+		look()
+		pass(45 * time.Second)
+		var got []string
+		for _, c := range look() {
+			if since := c.Seen.Sub(seen); since < -time.Second || since > 2*time.Minute {
+				t.Errorf("%+v was seen %s after it was looked for", c, since)
+			}
+			got = append(got, fmt.Sprintf("%d %s: %s, %s", c.Worker, c.What, c.From, c.To))
+		}
+		want := "2 ended: pid 7 on host b, \n" +
+			"1 claimed: , pid 7 on host d\n4 marked free: , \n6 given back: pid 7 on host e, \n" +
+			"1 given back: pid 7 on host a, \n3 marked free: pid 7 on host c, \n4 quarantined: , "
+		if got := strings.Join(got, "\n"); got != want {
+			t.Errorf("changes are\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+func TestChangesOfANamespaceAreBounded(t *testing.T) {
+	live(t, func(t *testing.T, w *world) {
+		w.hold("a", 1000, nil)
+		w.state()
+		w.operate(func(r *roster.Roster, d *roster.Desk) error {
+			for number := range int64(view.MaxChanges + 10) {
+				x, err := r.Worker(t.Context(), number)
+				if err == nil {
+					_, err = d.Quarantine(t.Context(), x, true)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		pass(3 * time.Second)
+		w.state()
+		pass(time.Second)
+		if _, n := w.state(); len(n.Changes) != view.MaxChanges || n.Changes[0].Worker != 0 || n.Changes[0].What != "quarantined" {
+			t.Errorf("%d changes: %+v", len(n.Changes), n.Changes)
+		}
+	})
+}
+
 func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 	now := time.Now()
 	lease := &kind.Lease{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Minute, ClockCompared: true}
@@ -574,4 +667,22 @@ func TestNewestIDIsAtLeastEachMintedOne(t *testing.T) {
 			t.Errorf("%+v", s.Generators)
 		}
 	})
+}
+
+func TestStateShowsTheLatestRefusalsAndTheFlagsOfCommands(t *testing.T) {
+	w := &world{t: t, statuses: []front.Status{{Name: "g", Namespace: "orders", Problem: front.StoreUnavailable.Problem(nil)}}}
+	for i := range uint64(view.MaxRefusals + 50) {
+		w.refusals = append(w.refusals, front.Refusal{Generator: "g", Type: front.RateLimited, Count: 1 << 60, Token: fmt.Sprint(i)})
+	}
+	s := view.New(view.Config{
+		Service: w, Clock: snowfence.SystemClock(), Events: &w.events, Requests: func() map[string]view.Requests { return nil },
+		Flags: map[view.Place]string{{Namespace: "orders"}: " --config '/etc/a b.yaml'"},
+	}).State(t.Context())
+	text, err := json.Marshal(s.Refusals[0])
+	if want := `{"generator":"g","problem":"rate-limited","count":"1152921504606846976","last":"0001-01-01T00:00:00Z","token":"0"}`; string(text) != want || err != nil || len(s.Refusals) != view.MaxRefusals {
+		t.Errorf("%d refusals, the first is %s, want %s: %v", len(s.Refusals), text, want, err)
+	}
+	if do := s.Problems[0].Do; !strings.HasSuffix(do, ": `snowfence doctor --config '/etc/a b.yaml'`.") {
+		t.Errorf("the problem's remedy is %q", do)
+	}
 }

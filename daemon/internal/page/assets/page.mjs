@@ -8,7 +8,7 @@ import { wireTools } from "./tools.mjs"
 const $ = (id) => document.getElementById(id)
 const [stateEvery, historyEvery, staleAfter] = [2000, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
 /** The lists and maps of the answers, which may be null where they are empty. */
-const lists = new Set(["problems", "generators", "namespaces", "events", "refused", "holders", "rest", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
+const lists = new Set(["problems", "generators", "namespaces", "events", "refusals", "changes", "refused", "holders", "rest", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
 
 let state = null // the last answers
 let history = null
@@ -135,10 +135,11 @@ function showCharts() {
   for (const card of $("cards").querySelectorAll(".card")) spark(card.querySelector(".spark"), (history.rates[card.dataset.name] || []).slice(-90))
 }
 
-/** rows fills a table's body. A row is a list of texts, of which those with a mark stand to the right. */
+/** rows fills a table's body, where it changed. A row is a list of texts, and of { entry } for links to the runbook. */
 function rows(id, list) {
   const kinds = [...$(id).querySelectorAll("thead th")].map((head) => head.className || (head.textContent.includes("UTC") ? "num" : ""))
-  $(id).tBodies[0].replaceChildren(...list.map((row) => h("tr", {}, ...row.map((text, i) => h(i ? "td" : "th", { className: kinds[i], textContent: text ?? "", ...(i ? {} : { scope: "row" }) })))))
+  const cell = (text, i) => h(i ? "td" : "th", { className: kinds[i], ...(i ? {} : { scope: "row" }) }, text?.entry ? entry(text.entry) : text)
+  refill($(id).tBodies[0], JSON.stringify(list), ...list.map((row) => h("tr", {}, ...row.map(cell))))
 }
 
 const stateOf = (w) => (letterOf(w) === "h" ? "held" : states[letterOf(w)][0])
@@ -185,7 +186,7 @@ function showPool() {
   $("pick").hidden = names.length < 2
   const n = state.namespaces[$("pool").selectedIndex] || state.namespaces[0]
   if (!n) return
-  pool.show(n, names.length > 1)
+  pool.show(n)
   $("pool-error").hidden = !n.error
   set($("pool-error"), n.error ? `The namespace could not be read: ${n.error}. These figures are ${duration(now() - at(n.read))} old.` : "")
   moveWindows = windows($("windows-c"), n.holders, now())
@@ -198,6 +199,14 @@ function showPool() {
   $("clocks-legend").replaceChildren(
     h("li", {}, h("span", { className: "swatch band-out" }), "beyond 10 min nothing is claimed, and ids stop"),
     ...(rollback ? [h("li", {}, h("span", { className: "swatch band-in" }), `within max-rollback, ${duration(rollback)}: a step back is waited out`)] : []))
+}
+
+function showRefusals() {
+  rows("refusals-t", state.refusals.map((r) => [r.generator || "–", { entry: r.problem }, grouped(r.count), utc(r.last), r.address, r.token]))
+}
+
+function showChanges() {
+  rows("changes-t", state.namespaces.flatMap((n) => n.changes.map((c) => [n.name, c.worker, utc(c.seen), c.what, c.from, c.to])))
 }
 
 function showEvents() {
@@ -213,7 +222,9 @@ function show() {
   showCards()
   showCounters()
   showPool()
+  showChanges()
   showEvents()
+  showRefusals()
   showTwins()
   tick()
 }

@@ -9,7 +9,6 @@ export class Pool {
   #now
   #ask
   #namespace = null
-  #several = false
   #chosen = 0 // a cell
   #shown = null // the register beside the map
   #wanted = 0 // counts requests, so that a late answer is dropped
@@ -25,11 +24,10 @@ export class Pool {
     new ResizeObserver(() => this.paint()).observe(canvas.parentElement)
   }
 
-  /** show takes a namespace as it stands now; several says that the page has others. */
-  show(namespace, several) {
+  /** show takes a namespace as it stands now. */
+  show(namespace) {
     const other = this.#namespace === null || this.#namespace.name !== namespace.name || this.#namespace.store !== namespace.store
     this.#namespace = namespace
-    this.#several = several
     this.#legend()
     if (other) {
       const first = [..."seoqluh"].map((letter) => namespace.cells.indexOf(letter)).find((i) => i >= 0)
@@ -166,9 +164,7 @@ export class Pool {
     const now = this.#now()
     const n = w.worker
     const letter = letterOf(w)
-    const { name, store } = this.#namespace
-    const quoted = (text) => (/^[\w.:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
-    const where = (this.#several ? ` --namespace ${quoted(name)}` : "") + (store ? ` --store ${quoted(store)}` : "")
+    const where = this.#namespace.flags || ""
     const instant = (time) => (Number.isNaN(at(time)) ? "–" : `${utc(time)}, ${relative(at(time), now)}`)
     const facts = [
       [w.state === "held" ? "who" : "held last by", w.host ? `${w.host}, process ${w.pid}` : ""], ["program", w.program],

@@ -1,0 +1,82 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
+	"snowfence.example/snowfence/daemon/kind"
+	"snowfence.example/snowfence/daemon/token"
+)
+
+// noon is a clock whose wall clock stands.
+type noon struct{ snowfence.Clock }
+
+func (noon) Wall() time.Time { return time.Unix(1_000_000_000, 0) }
+
+func TestRefusalSaysWhichClientWasRefusedWhenAndWhy(t *testing.T) {
+	ring, _ := opened(t, "few "+token.HashOf("of-one-generator").String()+" generators=a")
+	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring, Clock: noon{snowfence.SystemClock()}})
+	if err := s.Serve("a", &counting{}); err != nil {
+		t.Fatal(err)
+	}
+	at := func(last byte, shown string) front.Client {
+		c := s.Client(netip.AddrFrom4([4]byte{192, 0, 2, last}))
+		_ = c.Authorize(shown)
+		return c
+	}
+	known := at(1, "of-one-generator")
+	for range 3 {
+		_ = askFor(known, "a", -1, new(kind.Batch))
+	}
+	_ = askFor(at(2, "of-one-generator"), "b", 1, new(kind.Batch))
+	_ = askFor(known, "a", -1, new(kind.Batch))
+	at(3, "wrong-token")
+	_ = at(4, "").ReadMetrics()
+	_, _ = s.Client(netip.AddrFrom4([4]byte{192, 0, 2, 5})).Statuses() // a probe of health
+	if err := askFor(known, "a", 1, new(kind.Batch)); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range s.Refusals() {
+		if r.Last != time.Unix(1_000_000_000, 0).UTC() {
+			t.Errorf("the last of %s was at %s", r.Type, r.Last)
+		}
+		got = append(got, fmt.Sprintf("%s %s %d %s %s", r.Generator, r.Type, r.Count, r.Address, r.Token))
+	}
+	want := " invalid-token 3 192.0.2.4 \na count-out-of-range 4 192.0.2.1 few\nb not-allowed 1 192.0.2.2 few"
+	if got := strings.Join(got, "\n"); got != want {
+		t.Errorf("refused were\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestRequestOfAnUnknownOrAStartingGeneratorIsARefusal(t *testing.T) {
+	s := New(Config{Settings: settings(t, "a")})
+	_ = askFor(s.Client(netip.Addr{}), "none", 1, new(kind.Batch))
+	if u, err := s.Client(netip.Addr{}).Use("a"); err != nil || u.Mint(context.Background(), 1, new(kind.Batch)) == nil {
+		t.Fatalf("a generator that is starting mints, or %v", err)
+	}
+	if got := s.Refusals(); len(got) != 2 || got[0].Generator != "a" || got[0].Type != front.Starting || got[1].Generator != "" || got[1].Type != front.UnknownGenerator {
+		t.Errorf("refused were %+v", got)
+	}
+}
+
+func TestRefusalsAreBoundedAndTheOldestGoes(t *testing.T) {
+	var r refusals
+	for i := range maxRefusals + 1 {
+		if i == maxRefusals {
+			r.note(front.Refusal{Generator: "0", Count: 1})
+		}
+		r.note(front.Refusal{Generator: fmt.Sprint(i), Count: 1})
+	}
+	s := &Service{refusals: refusals{kept: r.kept}}
+	all := s.Refusals()
+	if n := len(all); n != maxRefusals || all[0].Generator != fmt.Sprint(maxRefusals) || all[1].Generator != "0" || all[1].Count != 2 || all[n-1].Generator != "2" {
+		t.Errorf("%d are kept, from %+v to %+v", n, all[:2], all[n-1])
+	}
+}
