@@ -28,8 +28,8 @@ func (p program) plan() *cobra.Command {
 		Long: `Plan offers the layouts that meet requirements, best first. If none fits, plan
 names each requirement that you could lower, and how far. With --layout the
 requirements are claims: each is answered with the real number, even for a
-layout that cannot exist, and if one is false, plan offers layouts that fit. Exit code
-1 means that the answer is no.
+layout that cannot exist, and if one is false, plan offers layouts that fit.
+Exit code 1 means that the answer is no.
 
 Rates: --rate is the rate of all workers together, the load spread evenly;
 --worker-rate is what any one of them must manage; --burst is how many ids one
