@@ -93,7 +93,7 @@ const (
 	markerHead   = "snowfence file store, format "
 	markerFormat = 2
 	markerBody   = "\n\n" +
-		"Snowfence keeps its memory here. Do not edit, copy or sync this\n" +
+		"Snowfence keeps here what it must not forget. Do not edit, copy or sync this\n" +
 		"folder while it is in use, and do not restore an old copy of it lightly: ids\n" +
 		"that were issued since could be issued again.\n"
 )
