@@ -24,8 +24,6 @@ type Issuer struct {
 	Store     string `json:"store,omitempty"`
 	// Datacenters are those that the namespace's record lists; none means all.
 	Datacenters []int64 `json:"datacenters"`
-	// Quarantined are worker numbers that no one may claim while they are marked.
-	Quarantined []int64 `json:"quarantined"`
 	// Unreadable are worker numbers whose registers can't be read; they are taken to
 	// have stamped anything. Strays counts keys that are no worker number's.
 	Unreadable []int64 `json:"unreadable"`
@@ -40,10 +38,8 @@ type Issuer struct {
 // Stretch is neighbouring worker numbers with the same ticks.
 type Stretch struct {
 	Workers Workers
-	// Used are the ticks that may have been stamped already. Those below Floor are of
-	// earlier terms, of which no register tells.
-	Used  Ticks
-	Floor snowfence.Tick
+	// Used are the ticks that may have been stamped already.
+	Used Ticks
 	// Open are the ticks that may be stamped from now on.
 	Open Ticks
 }
@@ -64,7 +60,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
 		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,
 		// Not nil: JSON has null for that.
-		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{},
+		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{},
 	}
 	for w, err := range r.Workers(ctx) {
 		switch {
@@ -78,7 +74,6 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	}
 	i.sort()
 	slices.Sort(i.Unreadable)
-	slices.Sort(i.Quarantined)
 	i.fill(i.Datacenters)
 	return i, nil
 }
@@ -101,7 +96,7 @@ func (i *Issuer) from(first, last snowfence.Tick) Ticks {
 // operator, perhaps in an import: then the ticks below are the old system's.
 func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	x, last := w.Register, i.Layout.HorizonTick()-1
-	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}, Floor: x.Floor}
+	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}}
 	if x.Term == 1 && x.Floor < x.Until {
 		s.Used.First = x.Floor
 	}
@@ -114,13 +109,11 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	switch {
 	case w.State == roster.Unreadable:
 		i.Unreadable = append(i.Unreadable, w.Number)
-		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, i.from(0, last)
+		s.Used, s.Open = Ticks{0, last}, i.from(0, last)
 	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
 		// Ticks of another layout are no ticks of this one.
-		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, none()
-	case w.State == roster.Quarantined:
-		i.Quarantined = append(i.Quarantined, w.Number)
-	case w.State == roster.Foreign, w.State == roster.UsedUp, !own:
+		s.Used, s.Open = Ticks{0, last}, none()
+	case w.State == roster.Quarantined, w.State == roster.Foreign, w.State == roster.UsedUp, !own:
 	case w.State == roster.Held:
 		s.Open = i.from(x.Floor, last)
 	default:
@@ -174,7 +167,7 @@ func (i *Issuer) sort() {
 func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	i := &Issuer{
 		Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now,
-		Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{},
+		Datacenters: []int64{}, Unreadable: []int64{},
 	}
 	used, tick := AllTicks(f.Layout), f.Layout.TickAt(now)
 	if !f.Since.IsZero() {
@@ -186,21 +179,9 @@ func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	open := Ticks{max(used.First, tick), used.Last}
 	used.Last = min(used.Last, tick)
 	for _, w := range f.Workers {
-		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Floor: used.First, Open: open})
+		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Open: open})
 	}
 	return i
-}
-
-// find returns what is known of a worker number; false if the issuer lacks it.
-func (i *Issuer) find(worker int64) (Stretch, bool) {
-	at, exact := slices.BinarySearchFunc(i.Stretches, worker, func(s Stretch, n int64) int { return cmp.Compare(s.Workers.First, n) })
-	if !exact {
-		at--
-	}
-	if at < 0 || !i.Stretches[at].Workers.Has(worker) {
-		return Stretch{}, false
-	}
-	return i.Stretches[at], true
 }
 
 // pieces are the ids with used or with open ticks, by worker numbers in ascending order.

@@ -44,8 +44,6 @@ type Data struct {
 	Renumber uint64 `json:"rows_to_renumber"`
 	// Rounded is the evidence that the clashing ids were rounded, or empty.
 	Rounded string `json:"rounded,omitempty"`
-	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
-	FewestOn string `json:"fewest_on,omitempty"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`
 	// First are the lowest ids that clash, with their places.
@@ -59,9 +57,8 @@ type Tally struct {
 	// Of is how many of the clashing ids are on each side, RowsOf in how many rows,
 	// and RowsIn in how many rows of each source.
 	Of, RowsOf, RowsIn []uint64
-	// Twice is how many ids are several times on one side, and RowsTwice in how many
-	// rows, by side. A merge does not cause these.
-	Twice, RowsTwice []uint64
+	// Twice is how many ids are several times on one side, by side. A merge does not cause these.
+	Twice []uint64
 
 	names    []string
 	shown    int
@@ -84,7 +81,7 @@ func NewTally(sides []string, sources, shown int) *Tally {
 	n := len(sides)
 	return &Tally{
 		names: sides, shown: shown, rows: counts(n), counts: counts(sources), between: counts(n * n),
-		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
+		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n),
 		Data: Data{Between: []Pair{}, First: []Clash{}},
 	}
 }
@@ -119,7 +116,6 @@ func (t *Tally) next() {
 		most = max(most, n)
 		if n > 1 {
 			t.Twice[side]++
-			t.RowsTwice[side] += n
 		}
 		if !clash {
 			continue
@@ -154,12 +150,6 @@ func (t *Tally) End() {
 	for i, n := range t.between {
 		if n > 0 {
 			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
-		}
-	}
-	if len(t.names) == 2 && t.Clashing > 0 {
-		t.FewestOn = t.names[0]
-		if t.RowsOf[1] < t.RowsOf[0] {
-			t.FewestOn = t.names[1]
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
@@ -134,28 +133,4 @@ func TestClashingIDsThatLookRoundedAreSaid(t *testing.T) {
 			t.Errorf("unit %d: %q", unit, got)
 		}
 	}
-}
-
-func TestFewerRowsAreRenumberedOnTheSmallerSide(t *testing.T) {
-	rows := []row{{1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 1}}, {2, merge.Stand{Side: 0}}, {2, merge.Stand{Side: 1}}, {3, merge.Stand{Side: 1}}}
-	tally := tallied(2, 0, rows)
-	if tally.FewestOn != "B" || tally.RowsOf[1] != 2 || tally.Renumber != 2 {
-		t.Errorf("%+v", tally)
-	}
-	if side := tallied(2, 0, rows[5:]).FewestOn; side != "" {
-		t.Error("nothing clashes, but a side is to be renumbered:", side)
-	}
-	if side := tallied(3, 0, rows).FewestOn; side != "" {
-		t.Error("of three sides no one is enough:", side)
-	}
-}
-
-// compose is an id of the default layout.
-func compose(t *testing.T, l snowfence.Layout, at time.Time, worker, sequence int64) snowfence.ID {
-	t.Helper()
-	id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(at), Worker: worker, Sequence: sequence})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
 }
