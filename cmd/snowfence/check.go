@@ -45,7 +45,7 @@ failed, 4 what was read is no id, or a source had no ids, or some were skipped,
 and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
-  snowfence check 'eu.csv#column=id' 'us.csv#column=2' 'old.bin#format=binary'
+  snowfence check 'eu.csv#column=id' 'us.csv#column=2' old.txt
   zcat ids-*.gz | snowfence check --memory 512MiB -
   snowfence check --layout twitter --table orders --column id \
       'postgres://me:${PGPASSWORD}@db.internal/shop'`,

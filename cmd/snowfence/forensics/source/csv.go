@@ -33,8 +33,6 @@ const maxColumns = 1 << 20
 func newTable(in *input, o Options) (*table, error) {
 	t := &table{input: in}
 	switch n, err := strconv.Atoi(o.Column); {
-	case o.Column == "":
-		return nil, wrong("column", "must say which column of the CSV has the ids")
 	case err != nil:
 		t.column = o.Column
 	case n < 1 || n > maxColumns:

@@ -1,7 +1,7 @@
 // Package source reads ids from wherever people keep them: files, standard
 // input and columns of databases.
 //
-//	PATH                         text, CSV or binary, each also in gzip, bzip2 or zstd
+//	PATH                         text, or a column of CSV, each also in gzip or zstd
 //	-                            the same from standard input
 //	postgres://user@host/db      a column of PostgreSQL
 //	mysql://user@host/db         a column of MySQL or MariaDB; mariadb:// too

@@ -51,12 +51,7 @@ func newReader(name, unit string, o Options, s scanner) *reader {
 
 func (r *reader) Name() string { return r.name }
 
-func (r *reader) Place(at uint64) string {
-	if r.unit == "id" {
-		return fmt.Sprintf("id %d (byte %d)", at, (at-1)*width)
-	}
-	return fmt.Sprintf("%s %d", r.unit, at)
-}
+func (r *reader) Place(at uint64) string { return fmt.Sprintf("%s %d", r.unit, at) }
 
 // Read waits for the first id alone.
 func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
@@ -179,7 +174,7 @@ func hintOf(line string, at uint64) string {
 	case strings.ContainsFunc(line, endsLine):
 		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts lines that end in CR"
 	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == utf8.RuneError }):
-		return "it looks like no text: --format binary reads 8 bytes an id"
+		return "it looks like no text in UTF-8: unpack or convert it, and check standard input"
 	case ofSpreadsheet.MatchString(line):
 		return "it looks like a number as a spreadsheet shows it, which may be rounded: let it export the column as text"
 	case strings.ContainsAny(line, ",;\t|"):

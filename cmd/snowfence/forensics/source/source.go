@@ -16,8 +16,7 @@ type Item struct {
 	// ID may have the 64th bit set; see [snowfence.ParseUnsigned].
 	ID snowfence.ID
 	// At counts the parts of a source from 1: the line of a text, the line at which a
-	// record of CSV begins, the id of a binary file, the row of a result. Within a
-	// source it only grows.
+	// record of CSV begins, the row of a result. Within a source it only grows.
 	At uint64
 }
 
@@ -106,7 +105,7 @@ func Look(name string, o Options) (size int64, err error) {
 		_, err := databaseURL(name, o)
 		return 0, err
 	}
-	if _, err := formatOf(name, o); err != nil || name == "-" {
+	if err := fileName(name); err != nil || name == "-" {
 		return 0, err
 	}
 	info, err := stat(name)
@@ -118,4 +117,12 @@ func Look(name string, o Options) (size int64, err error) {
 		return 0, pathFault(name, err)
 	}
 	return max(1, info.Size()), f.Close()
+}
+
+// fileName returns an error for the URL of a server that holds no ids.
+func fileName(name string) error {
+	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
+		return fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", Shown(scheme))
+	}
+	return nil
 }
