@@ -151,7 +151,6 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	v.warn(v.plan.Doubts...)
 	return v.decide(ctx)
 }
 

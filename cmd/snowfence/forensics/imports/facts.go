@@ -26,9 +26,6 @@ const (
 	// MaxWorkers is the most worker ids of one take-over.
 	MaxWorkers = 1 << 20
 
-	// fresh is how old the newest last id may be, at the stop, without a doubt about the layout.
-	fresh = time.Hour
-
 	// shown is how many worker ids an error names.
 	shown = 8
 )
@@ -75,15 +72,10 @@ type Facts struct {
 
 // wrong is the error about a fact that contradicts another fact or the layout.
 func wrong(field, value, limit string, args ...any) error {
-	return factError(snowfence.ClassUsage, field, value, limit, args...)
-}
-
-// wrongID is [wrong] about a last id.
-func wrongID(id snowfence.ID, limit string, args ...any) error {
-	return factError(snowfence.ClassInvalidID, "last-id", id.String(), limit, args...)
-}
-
-func factError(class snowfence.Class, field, value, limit string, args ...any) error {
+	class := snowfence.ClassUsage
+	if field == "last-id" {
+		class = snowfence.ClassInvalidID
+	}
 	return snowfence.NewError(class, "snowfence: take over: "+field+" is "+value+": "+fmt.Sprintf(limit, args...))
 }
 
@@ -114,8 +106,7 @@ func (p *Plan) share(f Facts) error {
 	seen := map[int64][]string{}
 	for _, s := range f.Sightings {
 		if _, _, err := f.Layout.SplitWorker(s.Worker); err != nil {
-			p.Doubts = append(p.Doubts, fmt.Sprintf("%s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, f.Layout))
-			continue
+			continue // no id can have been issued with it
 		}
 		evidence := s.Where
 		if !s.Last.IsZero() {
@@ -171,20 +162,16 @@ func (p *Plan) bound(f Facts) error {
 		consider(at, "stopped at "+instant(at))
 	}
 	limit := f.Now.Add(f.Ahead)
-	var newest time.Time
 	for _, id := range f.LastIDs {
 		at, err := p.last(id)
 		if err != nil {
 			return err
 		}
 		if at.After(limit) {
-			return wrongID(id, "with the layout %s it is of %s, which is still to come by more than %s: "+
+			return wrong("last-id", id.String(), "with the layout %s it is of %s, which is still to come by more than %s: "+
 				"the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead)
 		}
 		consider(at, "last id "+id.String())
-		if at.After(newest) {
-			newest = at
-		}
 	}
 	for _, s := range f.Sightings {
 		if s.Last.IsZero() {
@@ -196,7 +183,6 @@ func (p *Plan) bound(f Facts) error {
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
-	p.doubt(f, newest, latest)
 	// The tick of the latest time is used; the one after it is free.
 	p.Floor = f.Layout.TickAt(latest.Add(f.Margin)) + 1
 	if p.Floor >= f.Layout.HorizonTick() {
@@ -205,32 +191,15 @@ func (p *Plan) bound(f Facts) error {
 	return nil
 }
 
-// doubt notes what leaves open whether the layout is the old system's, and whether it stopped when it is said to have.
-// With an epoch that is too late the floor would be below old ids.
-func (p *Plan) doubt(f Facts, newest, latest time.Time) {
-	stopped := f.StoppedAt
-	if stopped.IsZero() {
-		stopped = f.Now
-	} else if late := latest.Sub(stopped); late > max(f.Margin, time.Second) {
-		p.Doubts = append(p.Doubts, fmt.Sprintf("%s is %s after the stop that is given: does a part of the old system still run?", p.Because, late.Round(time.Second)))
-	}
-	switch age := stopped.Sub(newest); {
-	case len(f.LastIDs) == 0:
-		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's, nor that no clock of it was ahead of the stop: give its newest ids by --last-id, or look at them by 'snowfence decode'")
-	case age > fresh:
-		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "hour")))
-	}
-}
-
 // last returns the instant at which the tick of a last id ends.
 func (p *Plan) last(id snowfence.ID) (time.Time, error) {
 	parts, err := p.Layout.Decompose(id)
 	if err != nil {
-		return time.Time{}, wrongID(id, "is no id of the layout %s", p.Layout)
+		return time.Time{}, wrong("last-id", id.String(), "is no id of the layout %s", p.Layout)
 	}
 	worker := parts.Datacenter<<p.Layout.Bits(snowfence.Worker) | parts.Worker
 	if _, known := p.find(worker); !known {
-		return time.Time{}, wrongID(id, "with the layout %s it is of worker %d, which is none of the old system's: "+
+		return time.Time{}, wrong("last-id", id.String(), "with the layout %s it is of worker %d, which is none of the old system's: "+
 			"the layout is another one's, or worker ids are missing", p.Layout, worker)
 	}
 	// Its whole tick counts, so that the floor without margin is the next.

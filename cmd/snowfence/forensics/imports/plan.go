@@ -45,9 +45,6 @@ type Plan struct {
 	Floor   snowfence.Tick // the first tick that is free of the old system's ids
 	Because string         // the fact that the floor comes from
 	Steps   []Step         // in ascending order of the worker ids, each once
-	// Doubts say, for people, why the layout may not be the old system's, or why a part of
-	// it may still run, and which worker ids the layout lacks.
-	Doubts []string
 }
 
 // find returns where the step of a worker id is, and whether there is one.
