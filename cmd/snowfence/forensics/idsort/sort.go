@@ -184,7 +184,7 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 			cut++
 		}
 	}
-	if s.spill.file != nil && 8*cut*s.Sizes.Page > within {
+	if s.spill.file != nil && cut*s.Sizes.Page > 2*s.Sizes.Piece {
 		return s.divide(ctx, pages, low, high, most, emit)
 	}
 	if err := s.hand(ctx, pages, low, middle, most, emit); err != nil {
