@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -87,7 +88,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 	c.Layout, c.Preset = v.layout.given()
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
 	stop := v.watch(progress, v.progress)
-	report, err := check.Run(ctx, inputs, c)
+	found, err := check.Run(ctx, inputs, c)
 	stop()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -95,18 +96,20 @@ func (v *checkVerb) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	for _, s := range report.Sources {
+	for _, s := range found.Sources {
 		if s.Invalid > 0 {
 			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
 		}
 	}
-	if err := v.answer(*v.form, report, checkText(report)); err != nil {
+	out := report{program: v.program, form: *v.form}
+	out.checkText(found)
+	if err := cmp.Or(out.object(found), out.end("")); err != nil {
 		return err
 	}
 	switch {
-	case report.Duplicates > 0:
+	case found.Duplicates > 0:
 		return reported(exitFailure)
-	case !report.Complete:
+	case !found.Complete:
 		return reported(exitInvalidID)
 	}
 	return nil

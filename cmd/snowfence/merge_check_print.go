@@ -33,9 +33,6 @@ func (out *report) mergeText(r *merge.Report) {
 		}
 	}
 	if d := r.Data; d != nil && d.Clashing > 0 {
-		if d.Rounded != "" {
-			out.Wrapped("", "of the ids that clash, "+d.Rounded+"; "+source.RoundedAdvice)
-		}
 		out.Line("at least %s %s to be renumbered", text.Count(d.Renumber, "row"), text.Plural(d.Renumber, "has", "have"))
 		for _, c := range d.First {
 			var places []string

@@ -168,5 +168,5 @@ func TestMostSightingsFitTheProgramsShare(t *testing.T) {
 	ids = append(ids, ids[len(ids)-1])
 	cfg := layoutConfig(t, "sonyflake-v2")
 	cfg.Sort.Sizes = idsort.Sizes{}
-	contains(t, only(t, runCheck(t, cfg, numbered("a", ids)), Undecided), "more than 32768")
+	contains(t, only(t, runCheck(t, cfg, numbered("a", ids)), Undecided), "they are too many")
 }

@@ -197,11 +197,13 @@ func (j *judge) rounded(sources [2]int) string {
 	return ""
 }
 
+// undecided is the evidence where no cause is shown.
+const undecided = "two processes, a clock that is set back and rows that stand twice can all look like this"
+
 // explain finds the cause of a subject, and says what shows it.
 func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	f, of, worker := j.watcher.fields, j.all[s.sources], fmt.Sprintf("worker id %d ", s.worker)
 	a, b, first, second := j.sighting(s, 0), j.sighting(s, 1), j.name(s.sources[0]), j.name(s.sources[1])
-	n := text.Grouped(p.count)
 	switch said := j.rounded(s.sources); {
 	case said != "":
 		return Rounded, said
@@ -209,16 +211,11 @@ func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 		l := of.longest
 		from, again := j.where(l.low), j.where(l.low2)
 		return Copies, fmt.Sprintf("%s stand twice in one order: from %s, %s on, and from %s, %s on", text.Count(l.count, "row"), from.Source, from.Text, again.Source, again.Text)
-	case f == nil:
-		return Undecided, "no layout is named, and no preset suits the ids, so their worker ids are not known"
-	case a == nil || b == nil:
-		return Undecided, fmt.Sprintf("their worker ids are not known: the ids don't fit the layout, it has no worker id, or there are more than %d", maxSightings)
-	case s.sources[0] != s.sources[1] && p.count >= min(a.ids-a.repeated, b.ids-b.repeated): // two processes also have ids of their own
-		return Undecided, worker + fmt.Sprintf("has %s in %s and %s in %s, and all of the one are in the other: the same records look like this, and so do two processes",
-			text.Count(a.ids, "id"), first, text.Grouped(b.ids), second)
-	case s.sources[0] != s.sources[1]:
+	case f == nil || a == nil || b == nil:
+		return Undecided, "their worker ids are not known: no layout is named or suits them, or they are too many"
+	case s.sources[0] != s.sources[1] && p.count < min(a.ids-a.repeated, b.ids-b.repeated): // two processes also have ids of their own
 		return SameWorker, worker + fmt.Sprintf("has %s in %s, %s to %s, and %s in %s, %s to %s; %s %s in both",
-			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high), n, text.Plural(p.count, "is", "are"))
+			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high), text.Grouped(p.count), text.Plural(p.count, "is", "are"))
 	}
 	// A generator goes on at its own pace: some ids are new, and the others don't stand in
 	// one piece, which may have been copied ahead of its place.
@@ -226,7 +223,7 @@ func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	if d := a.furthest; s.back && d.from > d.to && d.ids > p.count && !piece {
 		at := j.where(d.at)
 		return SetBack, worker + fmt.Sprintf("goes back from %s to %s at %s, %s, and %s of the %s until it is past that came before",
-			f.time(d.from), f.time(d.to), at.Source, at.Text, n, text.Count(d.ids, "id"))
+			f.time(d.from), f.time(d.to), at.Source, at.Text, text.Grouped(p.count), text.Count(d.ids, "id"))
 	}
-	return Undecided, worker + fmt.Sprintf("goes back %s in %s: rows that stand twice look like this, and so does a clock that is set back", text.Count(a.descents, "time"), first)
+	return Undecided, undecided
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // maxStands is how many of the places of one id are named.
@@ -42,8 +41,6 @@ type Data struct {
 	// Renumber is how many rows at least need another id, so that each id is on
 	// one side only: of each id all rows but those of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
-	// Rounded is the evidence that the clashing ids were rounded, or empty.
-	Rounded string `json:"rounded,omitempty"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`
 	// First are the lowest ids that clash, with their places.
@@ -60,10 +57,9 @@ type Tally struct {
 	// Twice is how many ids are several times on one side, by side. A merge does not cause these.
 	Twice []uint64
 
-	names    []string
-	shown    int
-	rounding source.Rounding // of the clashing ids
-	between  []uint64        // by the numbers of both sides
+	names   []string
+	shown   int
+	between []uint64 // by the numbers of both sides
 
 	// Of the present id: its rows, by side and by source, its sides as bits, its sources
 	// and first places.
@@ -134,7 +130,6 @@ func (t *Tally) next() {
 	}
 	if clash {
 		t.Clashing++
-		t.rounding.Add([]source.Item{{ID: t.id}})
 		t.Renumber += t.all - most
 		if len(t.First) < t.shown {
 			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
@@ -146,7 +141,6 @@ func (t *Tally) next() {
 // End is called once, after the last row.
 func (t *Tally) End() {
 	t.next()
-	t.Rounded = t.rounding.Text()
 	for i, n := range t.between {
 		if n > 0 {
 			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"snowfence.example/snowfence"
@@ -114,23 +113,5 @@ func TestEverySideOfAnIDIsNamedHoweverOftenItStandsOnOne(t *testing.T) {
 	c := tallied(2, 1, rows).First[0]
 	if last := c.Stands[len(c.Stands)-1]; last.Side != 1 || c.Rows != 1001 || len(c.Stands) > 20 {
 		t.Errorf("%+v", c)
-	}
-}
-
-// TestClashingIDsThatLookRoundedAreSaid asks of the ids that clash alone: the others are exact.
-func TestClashingIDsThatLookRoundedAreSaid(t *testing.T) {
-	for _, unit := range []uint64{1, 1000} {
-		var rows []row
-		for n := range uint64(1000) {
-			id := snowfence.ID(117250214228971539 + 7919*n)
-			rows = append(rows, row{id, merge.Stand{Side: int(n % 2)}})
-			if n%10 == 0 {
-				id -= id % snowfence.ID(unit)
-				rows = append(rows, row{id, merge.Stand{Side: 0}}, row{id, merge.Stand{Side: 1}})
-			}
-		}
-		if got := tallied(2, 0, rows).Rounded; strings.HasPrefix(got, "100 of 100 long ids ") != (unit > 1) {
-			t.Errorf("unit %d: %q", unit, got)
-		}
 	}
 }
