@@ -39,7 +39,7 @@ func paces() []pace {
 
 func join(parts ...[]uint64) []uint64 { return slices.Concat(parts...) }
 
-// allKinds are those of a report's causes.
+// allKinds are the kinds of a report's causes.
 func allKinds(r Report) string {
 	var all []string
 	for _, c := range r.Causes {

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
-// expected is what a map finds, in the form of a report.
+// expected is the report of a map.
 func expected(lists []*list) (r Report, between map[string]uint64) {
 	places := map[uint64][]Place{}
 	counts := map[uint64]map[string]uint64{}

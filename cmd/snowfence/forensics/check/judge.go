@@ -13,7 +13,7 @@ import (
 
 const (
 	// leastTurns is how often the steps from row to row must change, at least, in copied
-	// rows. No generator repeats its changes. An even pace has none, such as numbers that a
+	// rows. No generator repeats its changes. An even pace lacks changes, such as numbers that a
 	// database counts up: it proves nothing.
 	leastTurns = 16
 	// most bounds how many subjects are told apart, and how many lines are followed.
@@ -22,7 +22,7 @@ const (
 	maxWorkers = 16
 )
 
-// adviceOf is what to do about each kind.
+// adviceOf is the advice for each kind.
 func adviceOf(kind Kind) string {
 	return map[Kind]string{
 		SameWorker: "give each process a worker id of its own; if the rows are the same records, this is no collision",
@@ -33,7 +33,7 @@ func adviceOf(kind Kind) string {
 	}[kind]
 }
 
-// subject is what pairs of equal ids have in common.
+// subject is shared by pairs of equal ids.
 type subject struct {
 	sources [2]int
 	worker  int64 // -1: not known
@@ -132,7 +132,7 @@ func at[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
-// sighting is what was seen of the worker id of a subject in one of its sources, or nil.
+// sighting returns the course of a subject's worker id in one of its sources, or nil.
 func (j *judge) sighting(s subject, side int) *sighting {
 	return j.watcher.workers[s.sources[side]][s.worker]
 }
@@ -200,7 +200,7 @@ func (j *judge) rounded(sources [2]int) string {
 // undecided is the evidence where no cause is shown.
 const undecided = "two processes, a clock that is set back and rows that stand twice can all look like this"
 
-// explain finds the cause of a subject, and says what shows it.
+// explain finds the cause of a subject, and its evidence.
 func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	f, of, worker := j.watcher.fields, j.all[s.sources], fmt.Sprintf("worker id %d ", s.worker)
 	a, b, first, second := j.sighting(s, 0), j.sighting(s, 1), j.name(s.sources[0]), j.name(s.sources[1])

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// DefaultMargin is the default max-rollback: the most that keeps no claim waiting.
+	// DefaultMargin is the default max-rollback: claims wait only above it.
 	DefaultMargin = 5 * time.Second
 
-	// MaxMargin is the longest margin: a floor is never lowered, so a mistake keeps
+	// MaxMargin is the longest margin: floors only rise, so a mistake keeps
 	// worker ids from being claimed for as long.
 	MaxMargin = time.Hour
 
 	// DefaultAhead is how far ahead of the clock a floor may lie unless more is
-	// allowed: what a clock may be off by; see package fence.
+	// allowed: the most that a clock may be off; see package fence.
 	DefaultAhead = 10 * time.Minute
 
 	// MaxWorkers is the most worker ids of one take-over.
@@ -34,7 +34,7 @@ var (
 	// ErrRunning is returned, with live worker ids, when the old system seems to run.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
-	// ErrNoWorkers is returned when no worker id of the old system is known.
+	// ErrNoWorkers is returned when the worker ids of the old system are unknown.
 	ErrNoWorkers = snowfence.NewError(snowfence.ClassUsage, "snowfence: no worker id of the old system is known: name them, or take all")
 )
 
@@ -51,7 +51,7 @@ func (s Sighting) String() string {
 	return fmt.Sprintf("worker %d, %s: %s", s.Worker, s.Where, s.Alive)
 }
 
-// Facts are what is known of the old system, as [Old.Validate] accepts it.
+// Facts describe the old system, as [Old.Validate] accepts it.
 type Facts struct {
 	Layout    snowfence.Layout // of the old system's ids, and of the namespace
 	Sightings []Sighting       // the worker ids that it had; one may be there twice
@@ -65,7 +65,7 @@ type Facts struct {
 
 	Margin time.Duration // added to the latest time; see the package's comment
 	// Ahead is how far ahead of Now the floor may lie, before the margin. A later
-	// timestamp or id is taken for a mistake, because a floor is never lowered.
+	// timestamp or id is taken for a mistake, because floors only rise.
 	Ahead time.Duration
 	Now   time.Time
 }
@@ -106,7 +106,7 @@ func (p *Plan) share(f Facts) error {
 	seen := map[int64][]string{}
 	for _, s := range f.Sightings {
 		if _, _, err := f.Layout.SplitWorker(s.Worker); err != nil {
-			continue // no id can have been issued with it
+			continue // ids can't hold this worker id
 		}
 		evidence := s.Where
 		if !s.Last.IsZero() {

@@ -24,7 +24,7 @@ func leaf(t *testing.T) snowfence.Layout {
 	return p.Layout
 }
 
-// facts are those of two workers that were stopped.
+// facts describe two workers that were stopped.
 func facts(t *testing.T) imports.Facts {
 	return imports.Facts{
 		Layout: leaf(t), Sightings: []imports.Sighting{{Worker: 7, Where: "a"}, {Worker: 3, Where: "b"}},

@@ -150,7 +150,7 @@ func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string,
 }
 
 // nodes lists the nodes below some folders of a path. It gives up when ctx ends or the
-// timeout is over, by closing the connection: a request of the client knows no context.
+// timeout is over, by closing the connection: requests of the client take no context.
 func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (map[string]node, error) {
 	limit := 3 * z.timeout
 	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("ZooKeeper did not answer within %s", limit))
@@ -163,7 +163,7 @@ func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (map
 	return nodes, err
 }
 
-// list reads all nodes below some folders of a path, of which at least one must be there. A
+// list reads all nodes below some folders of a path. At least one folder must be there. A
 // node that goes away meanwhile is left out.
 func (z *zooKeeper) list(at string, folders []string) (map[string]node, error) {
 	nodes, missing := map[string]node{}, 0
@@ -199,8 +199,8 @@ func (z *zooKeeper) list(at string, folders []string) (map[string]node, error) {
 	return nodes, nil
 }
 
-// readUpload returns the later timestamp in the data of a worker id's node of Leaf, of both kinds. It is zero
-// if there is none: the recyclable pools begin with nodes that were never used.
+// readUpload returns the later timestamp in the data of a worker id's node of Leaf, of both kinds. It
+// is zero if it is missing: the recyclable pools begin with unused nodes.
 func readUpload(data []byte, worker int64) (last time.Time, err error) {
 	var u struct {
 		WorkID                       *int64

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// maxSets is how many sets of an issuer are compared with those of one with another
-// layout. Where there are more, neighbours are taken together.
+// maxSets is how many sets of an issuer are compared with another layout's sets.
+//
+//	Where there are more, neighbours are taken together.
 const maxSets = 256
 
 // Outcome is a forecast in a word.
 type Outcome string
 
-// The outcomes: no id of now or later can clash, some may, or the sides' ids clash already.
+// The outcomes: all ids stay different, some may clash, or the sides' ids clash already.
 const (
 	Never   Outcome = "never"
 	May     Outcome = "possible"
@@ -32,18 +33,18 @@ type Forecast struct {
 	Issuers [2]string `json:"issuers"`
 	Outcome Outcome   `json:"outcome"`
 	// FromNow is the first instant from which an id that one issues from now on can equal
-	// one that the other has issued by then; zero if there is none.
+	// one that the other has issued by then; it may be zero.
 	FromNow Time `json:"possible_from,omitzero"`
 	// Advice is a line that says how to keep their ids apart, or is empty.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Predict compares two issuers, of two sides or of one. Never means that they can't have
-// issued the same id, and never can.
+// Predict compares two issuers, of two sides or of one. Never covers the ids of the past and of the
+// future.
 func Predict(a, b *Issuer) Forecast {
 	f := Forecast{Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name}, Outcome: Never}
 	if a.is(b) {
-		return f // no two ids of a namespace are equal
+		return f // all ids of a namespace differ
 	}
 	now := later(a.Now, b.Now)
 	for _, open := range [][2]bool{{true, false}, {false, true}, {true, true}} {

@@ -12,7 +12,7 @@ import (
 
 func (stopped) Wall() time.Time { return now }
 
-// outcome is what a forecast says: never, past, or from when on.
+// outcome writes a forecast: never, past, or its first time.
 func outcome(f merge.Forecast) string {
 	switch {
 	case f.Outcome == merge.Never:

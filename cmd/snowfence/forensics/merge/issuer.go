@@ -15,17 +15,17 @@ import (
 // layout and known worker numbers. Its JSON form is part of a [Report].
 type Issuer struct {
 	Side string `json:"-"`
-	// Name says what it is, for people, such as "namespace orders of file:/srv/ids" or
+	// Name describes it for people, such as "namespace orders of file:/srv/ids" or
 	// "layout twitter". It has no password.
 	Name   string           `json:"issuer"`
 	Layout snowfence.Layout `json:"layout"`
 	// Namespace and Store, redacted, are empty for another system.
 	Namespace string `json:"namespace,omitempty"`
 	Store     string `json:"store,omitempty"`
-	// Datacenters are those that the namespace's record lists; none means all.
+	// Datacenters are listed by the namespace's record; an empty list means all.
 	Datacenters []int64 `json:"datacenters"`
 	// Unreadable are worker numbers whose registers can't be read; they are taken to
-	// have stamped anything. Strays counts keys that are no worker number's.
+	// have stamped anything. Strays counts keys without a worker number.
 	Unreadable []int64 `json:"unreadable"`
 	Strays     int64   `json:"-"`
 	// Now is the time by which past and future are told apart, and Stretches are the
@@ -44,14 +44,14 @@ type Stretch struct {
 	Open Ticks
 }
 
-// none is an interval of no ticks.
+// none is the empty interval.
 func none() Ticks { return Ticks{0, -1} }
 
 // Managed reports whether it is a namespace: registers tell its past and bound its future.
 func (i *Issuer) Managed() bool { return i.Namespace != "" }
 
-// IssuerOf reads a namespace. It reads every register once and writes nothing. The
-// errors are those of [roster.Roster.Workers].
+// IssuerOf reads a namespace. It reads every register once and writes nothing. It returns the errors of
+// [roster.Roster.Workers].
 func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
 	if r.Layout().Wide {
 		return nil, fmt.Errorf("namespace %s of %s: its layout %s %w", r.Name(), shownStore, r.Layout(), errWide)
@@ -79,7 +79,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 }
 
 // is reports whether both are one namespace, named twice. A copy of a store has
-// the same incarnation, but another URL, and may issue what the first does.
+// the same incarnation, but another URL, and may issue the same ids.
 func (i *Issuer) is(other *Issuer) bool {
 	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
 }
@@ -126,8 +126,8 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	return s
 }
 
-// fill adds the worker numbers that were never claimed: they have no register, and can be
-// claimed from now on. Without datacenters the store may give all away.
+// fill adds the unclaimed worker numbers: they lack a register, and can be claimed from now on. Without
+// datacenters the store may give all away.
 func (i *Issuer) fill(datacenters []int64) {
 	owned := []Workers{AllWorkers(i.Layout)}
 	if len(datacenters) > 0 {
@@ -150,7 +150,7 @@ func (i *Issuer) fill(datacenters []int64) {
 	i.sort()
 }
 
-// unclaimed adds worker numbers that were never claimed.
+// unclaimed adds unclaimed worker numbers.
 func (i *Issuer) unclaimed(w Workers) {
 	if !w.Empty() {
 		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})

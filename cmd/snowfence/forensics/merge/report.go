@@ -20,13 +20,13 @@ const (
 	None Verdict = "none"
 	// Clashes: an id is on two sides.
 	Clashes Verdict = "clash"
-	// Possible: no id is on two sides, but future ids may be.
+	// Possible: future ids may be on two sides.
 	Possible Verdict = "possible"
 	// Unknown: nothing was found, but not everything could be compared.
 	Unknown Verdict = "unknown"
 )
 
-// Config says what is merged.
+// Config names the sides of a merge.
 type Config struct {
 	// Sides are the names of the sides, which are numbered in this order, as Inputs and
 	// Issuers are.
@@ -45,7 +45,7 @@ type Input struct {
 	idsort.Input
 }
 
-// Report is the result of a check. Its JSON form is what the program prints.
+// Report is the result of a check. The program prints its JSON form.
 type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Summary is the verdict in a sentence.
@@ -56,7 +56,7 @@ type Report struct {
 	Forecasts []Forecast `json:"forecasts"`
 }
 
-// SideReport is what is known of one side. HasData is true if it has a source of ids.
+// SideReport describes one side. HasData is true if it has a source of ids.
 type SideReport struct {
 	Name    string          `json:"name"`
 	IDs     uint64          `json:"ids"`
@@ -70,7 +70,7 @@ type SideReport struct {
 	HasData      bool   `json:"-"`
 }
 
-// SourceReport is what was read of one source. Rounded says by which numbers its ids look
+// SourceReport describes one source. Rounded says by which numbers its ids look
 // rounded, or is empty. Invalid is the first text that was skipped, or nil.
 type SourceReport struct {
 	Source       string `json:"source"`
@@ -98,7 +98,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.Format(time.RFC3339Nano) + `"`), nil
 }
 
-// Check reads all ids, counts those on several sides, and finds out whether ids of the
+// Check reads all ids, counts the ids on several sides, and finds out whether ids of the
 // future can clash.
 //
 // A *[SideError] is returned if a source can't be opened or read, else an error of
@@ -134,8 +134,8 @@ func (r *Report) side(name string) *SideReport {
 	return &r.Sides[slices.IndexFunc(r.Sides, func(s SideReport) bool { return s.Name == name })]
 }
 
-// judge adds to a forecast what the ids of both sides show. Comparing them settles the
-// past. Within a side it does if no id is there twice: only the owner of the side knows
+// judge adds to a forecast the evidence of both sides' ids. Comparing them settles the
+// past. Within a side it does if all ids differ: only the owner of the side knows
 // whether such an id is one or two.
 func (r *Report) judge(f *Forecast) {
 	a, b := r.side(f.Sides[0]), r.side(f.Sides[1])

@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
-// checked merges sides A, B, …: each has lines of ids, or none, and issuers.
+// checked merges sides A, B, …: each has lines of ids, and issuers.
 func checked(t *testing.T, ids []string, issuers ...*merge.Issuer) (*merge.Report, error) {
 	t.Helper()
 	c := merge.Config{

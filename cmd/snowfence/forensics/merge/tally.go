@@ -39,7 +39,7 @@ type Data struct {
 	// Clashing is how many ids are on several sides.
 	Clashing uint64 `json:"clashing_ids"`
 	// Renumber is how many rows at least need another id, so that each id is on
-	// one side only: of each id all rows but those of the side that has most.
+	// one side only: of each id all rows but the rows of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`

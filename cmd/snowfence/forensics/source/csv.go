@@ -47,7 +47,7 @@ func newTable(in *input, o Options) (*table, error) {
 	return t, nil
 }
 
-// bounded ends a record that is too long, such as one whose quote is never closed.
+// bounded ends a record that is too long, such as a record with an open quote.
 type bounded struct {
 	*table
 	in io.Reader
@@ -110,7 +110,7 @@ func (t *table) record(r *reader) ([]string, error) {
 		}
 		switch {
 		case t.csv.Comma == '\t' && within(func(r rune) bool { return r == '\n' }):
-			// Most programs that write TSV never quote: the lines up to the next quote would be lost.
+			// Few programs that write TSV quote: the lines up to the next quote would be lost.
 			invalid := refuse("has a quote that is not closed in its line: in TSV a record is one line; export CSV, or leave out the quote that begins the field")
 			invalid.fatal = true
 			return nil, invalid
@@ -125,8 +125,8 @@ func (t *table) record(r *reader) ([]string, error) {
 	}
 }
 
-// broken is for bytes that are no record. A record of several lines can't be skipped, because
-// lines of others may be in it.
+// broken returns the error for bytes that can't be read as a record. A record of several lines can't be
+// skipped, because lines of others may be in it.
 func (t *table) broken(r *reader, err error) error {
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {

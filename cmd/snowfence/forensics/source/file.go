@@ -21,7 +21,7 @@ const (
 	leastBuffer = 16 << 10
 	// maxLine is the longest line or record.
 	maxLine = 1 << 20
-	// mark is what some programs put at the beginning of UTF-8.
+	// mark is put at the beginning of UTF-8 by some programs.
 	mark = "\xef\xbb\xbf"
 )
 
@@ -57,8 +57,8 @@ func openFile(name string, o Options) (Source, error) {
 	return newReader(shownFile(name), "line", o, t), nil
 }
 
-// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so
-// the goroutine opens all that is no regular file.
+// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so the goroutine
+// opens all but regular files.
 func openInput(name string, o Options) (*input, error) {
 	in, buffer, file := &input{ended: make(chan struct{})}, mostBuffer, io.NopCloser(o.Stdin)
 	if name == "-" && o.Stdin == nil {
@@ -127,8 +127,8 @@ func stat(name string) (fs.FileInfo, error) {
 	return info, pathFault(name, err)
 }
 
-// pathFault is an error about a path, with the path as it may be shown. Where there
-// is no such file, the end of its name may have been meant for an option.
+// pathFault is an error about a path, with the path as it may be shown. If the file is missing, the end
+// of its name may have been meant for an option.
 func pathFault(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
@@ -150,7 +150,7 @@ func (in *input) abort(cause error) {
 func (in *input) Done() int64 { return in.done.Load() }
 
 // Close leaves a goroutine that waits for standard input or a pipe to wait: nothing can
-// wake it. A source that is kept for its places keeps no buffers.
+// wake it. A source that is kept for its places gives its buffers back.
 func (in *input) Close() error {
 	in.Reader = nil
 	err := in.in.Close()

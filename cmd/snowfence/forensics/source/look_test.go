@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 )
 
-// TestLookTellsWhatOpenWould looks at sources that can't be opened, and opens none.
+// TestLookTellsWhatOpenWould looks at sources that can't be opened.
 func TestLookTellsWhatOpenWould(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ids")

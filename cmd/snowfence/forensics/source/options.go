@@ -17,9 +17,8 @@ import (
 type Options struct {
 	// Encoding is how ids are spelt in texts. Empty means any.
 	Encoding decode.Encoding
-	// Column is the column of CSV, by its name in the header or by its number
-	// from 1 where there is no header; and the column of a database's Table. A file
-	// or stream without a Column has one id a line.
+	// Column is the column of CSV, by its name in the header or by its number from 1 without a header;
+	// and the column of a database's Table. A file or stream without a Column has one id a line.
 	Column string
 	// Separator of CSV is one byte of ASCII. Zero means a comma.
 	Separator byte
@@ -29,15 +28,15 @@ type Options struct {
 	// Query is a statement that returns one column, instead of Table and Column.
 	Query string
 
-	// SkipInvalid counts a text that is no id instead of refusing it.
+	// SkipInvalid counts invalid texts instead of refusing them.
 	SkipInvalid bool
 
-	// Stdin is read for "-". Nil means that there is none.
+	// Stdin is read for "-". It may be nil.
 	Stdin io.Reader
-	// Expand replaces ${NAME} in the URL of a database. Nil means that none is replaced.
+	// Expand replaces ${NAME} in the URL of a database. Nil leaves the URL as it is.
 	Expand func(url string) (string, error)
-	// Connect opens a database that is read. It returns a *[engine.URLError] for a wrong URL. Nil means that no
-	// database can be read.
+	// Connect opens a database that is read. It returns a *[engine.URLError] for a wrong URL. Nil refuses databases.
+	//
 	Connect func(ctx context.Context, url string) (Database, error)
 }
 
@@ -48,7 +47,7 @@ type Database interface {
 	Close() error
 }
 
-// Set sets an option of [PlaceKeys]. The error says what the value must be.
+// Set sets an option of [PlaceKeys]. The error names the values that are accepted.
 func (o *Options) Set(key, value string) error {
 	switch key {
 	case "column":

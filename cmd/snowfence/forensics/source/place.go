@@ -16,7 +16,7 @@ import (
 type Place struct {
 	// Name is for [Open]. It may have a password.
 	Name string
-	// Given is the text behind its #, by [PlaceKeys]; nil if there is none.
+	// Given is the text behind its #, by [PlaceKeys]; it may be nil.
 	Given map[string]string
 }
 

@@ -57,8 +57,8 @@ func TestPlaceThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
-// TestOptionThatIsNoneIsNamed: of a path it can only be told where there is no such
-// file. What may be a password is not shown.
+// TestOptionThatIsNoneIsNamed: of a path it shows only if the file is missing. A possible password
+// stays hidden.
 func TestOptionThatIsNoneIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "ids#colum=1")

@@ -35,7 +35,7 @@ type reader struct {
 
 // scanner finds the ids of one kind of source.
 type scanner interface {
-	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for a text that is no id.
+	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for an invalid text.
 	next(r *reader) (Item, error)
 	// ready reports whether next does not wait.
 	ready() bool
@@ -105,7 +105,7 @@ func (r *reader) read(text []byte, at uint64) (Item, error) {
 		return Item{}, r.refuse(at, err, hintOf(string(text), at))
 	}
 	if len(text) > 1 && text[1]|0x20 == 'x' && readings[0].Encoding == decode.Hex {
-		return Item{readings[0].ID, at}, nil // it says what it is
+		return Item{readings[0].ID, at}, nil // its prefix marks it
 	}
 	return Item{readings[0].ID, at}, r.agree(readings[0].Encoding, at)
 }
@@ -147,7 +147,7 @@ func (r *reader) agree(e decode.Encoding, at uint64) error {
 	return nil
 }
 
-// refuse returns the error for a text that is no id.
+// refuse returns the error for an invalid text.
 func (r *reader) refuse(at uint64, reason error, hint string) *InvalidError {
 	return &InvalidError{Source: r.name, Place: r.Place(at), Reason: reason, Hint: hint}
 }
@@ -166,7 +166,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// hintOf guesses what a text is that is no id.
+// hintOf guesses the origin of an invalid text.
 func hintOf(line string, at uint64) string {
 	switch foreign, err := decode.ReadForeign(line); {
 	case err == nil && foreign != nil:

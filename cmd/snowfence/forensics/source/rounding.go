@@ -18,7 +18,7 @@ type Rounding struct {
 
 // lookalikes are ids that can be rounded in one way: with more digits than the way keeps, so that
 // chance rounds few of them. Alike look rounded; odd of them do not look rounded one digit further:
-// ids that are made of round numbers have none.
+// ids that are made of round numbers lack odd ids.
 type lookalikes struct{ long, alike, odd uint64 }
 
 const (
