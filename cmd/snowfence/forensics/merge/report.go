@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -80,15 +79,6 @@ type SourceReport struct {
 	Rounded      string `json:"rounded,omitempty"`
 	Invalid      error  `json:"-"`
 }
-
-// ID may have the 64th bit, unlike a [snowfence.ID], and is written without a sign.
-type ID snowfence.ID
-
-// String returns decimal digits.
-func (id ID) String() string { return snowfence.ID(id).String() }
-
-// MarshalText returns decimal digits.
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 // Time is a time that JSON shows as RFC 3339, also beyond the year 9999.
 type Time struct{ time.Time }

@@ -23,7 +23,7 @@ type Stand struct {
 
 // Clash is an id on several sides: how often it is there, and its first places.
 type Clash struct {
-	ID     ID      `json:"id"`
+	ID     string  `json:"id"`
 	Rows   uint64  `json:"rows"`
 	Stands []Stand `json:"stands"`
 }
@@ -132,7 +132,7 @@ func (t *Tally) next() {
 		t.Clashing++
 		t.Renumber += t.all - most
 		if len(t.First) < t.shown {
-			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
+			t.First = append(t.First, Clash{t.id.String(), t.all, slices.Clone(t.stands)})
 		}
 	}
 	t.all, t.sides, t.sources, t.stands = 0, 0, t.sources[:0], t.stands[:0]

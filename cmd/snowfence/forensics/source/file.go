@@ -33,9 +33,6 @@ type input struct {
 	done atomic.Int64
 	in   *io.PipeReader
 	out  *io.PipeWriter
-
-	regular bool
-	ended   chan struct{} // closed when nothing is read any more
 }
 
 // openFile opens a file or standard input.
@@ -60,7 +57,7 @@ func openFile(name string, o Options) (Source, error) {
 // openInput opens a file, or standard input. A pipe opens when somebody writes to it, so the goroutine
 // opens all but regular files.
 func openInput(name string, o Options) (*input, error) {
-	in, buffer, file := &input{ended: make(chan struct{})}, mostBuffer, io.NopCloser(o.Stdin)
+	in, buffer, file := &input{}, mostBuffer, io.NopCloser(o.Stdin)
 	if name == "-" && o.Stdin == nil {
 		return nil, errors.New("there is no standard input")
 	}
@@ -70,7 +67,7 @@ func openInput(name string, o Options) (*input, error) {
 			return nil, err
 		}
 		file = nil
-		if in.regular = info.Mode().IsRegular(); in.regular {
+		if info.Mode().IsRegular() {
 			if file, err = os.Open(name); err != nil {
 				return nil, pathFault(name, err)
 			}
@@ -80,7 +77,6 @@ func openInput(name string, o Options) (*input, error) {
 	in.in, in.out = io.Pipe()
 	in.Reader = bufio.NewReaderSize(in.in, buffer)
 	go func() {
-		defer close(in.ended)
 		err := in.pump(name, file, buffer)
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", shownFile(name), err)
@@ -153,11 +149,7 @@ func (in *input) Done() int64 { return in.done.Load() }
 // wake it. A source that is kept for its places gives its buffers back.
 func (in *input) Close() error {
 	in.Reader = nil
-	err := in.in.Close()
-	if in.regular {
-		<-in.ended
-	}
-	return err
+	return in.in.Close()
 }
 
 // lines finds the ids of a text: one a line.
