@@ -22,8 +22,8 @@ func (out *report) checkText(r check.Report) {
 	case r.Duplicates == 0:
 		out.Line("no duplicates: %s, all distinct", text.Count(r.IDs, "id"))
 	default:
-		out.Line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"), text.Grouped(r.Distinct),
-			text.Count(r.Repeated, "id"), text.Plural(r.Repeated, "occurs", "occur"))
+		out.Line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"),
+			text.Grouped(r.Distinct), text.Count(r.Repeated, "id"), text.Plural(r.Repeated, "occurs", "occur"))
 	}
 	var sources, pairs [][]string
 	for _, s := range r.Sources {

@@ -109,7 +109,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	for _, side := range found.Sides {
 		for _, s := range side.Sources {
 			if s.Invalid != nil {
-				v.note("warning: side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid))
+				v.note("warning: side %s: %s: %s skipped, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "invalid id"), text.Message(s.Invalid))
 			}
 		}
 	}
@@ -159,7 +159,8 @@ func (v *merging) issuersOf(ctx context.Context, side merge.Side) (issuers []*me
 			return nil, err
 		}
 		if n := len(i.Unreadable); n > 0 || i.Strays > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %s can't be read and may have stamped anything, and %s no worker id's: see namespace verify", side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")+text.Plural(i.Strays, " is", " are")))
+			v.warn(fmt.Sprintf("side %s: %s: %s can't be read, and %s without a worker id: see namespace verify",
+				side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")))
 		}
 		issuers = append(issuers, i)
 	}

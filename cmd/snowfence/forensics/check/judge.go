@@ -26,10 +26,10 @@ const (
 func adviceOf(kind Kind) string {
 	return map[Kind]string{
 		SameWorker: "give each process a worker id of its own; if the rows are the same records, this is no collision",
-		SetBack:    "let the generator wait while the clock is behind its last id; logs of two processes, one behind the other, look the same: check each log as a source of its own",
+		SetBack:    "let the generator wait while its clock is behind its last id; check the logs of two processes as two sources",
 		Copies:     "leave one copy out and check again; if the rows are different records, one process was a clone of the other",
 		Rounded:    source.RoundedAdvice,
-		Undecided:  "compare the rows, and delete none before: copies are alike in every column, and different records with one id are a collision",
+		Undecided:  "compare the rows before you delete any: only copies are alike in every column",
 	}[kind]
 }
 
@@ -157,7 +157,8 @@ func (j *judge) findCopies() {
 func (j *judge) causes() []Cause {
 	j.findCopies()
 	order := slices.SortedFunc(maps.Keys(j.subjects), func(a, b subject) int {
-		return cmp.Or(cmp.Compare(j.subjects[b].count, j.subjects[a].count), slices.Compare(a.sources[:], b.sources[:]), cmp.Compare(a.worker, b.worker))
+		byCount := cmp.Compare(j.subjects[b].count, j.subjects[a].count)
+		return cmp.Or(byCount, slices.Compare(a.sources[:], b.sources[:]), cmp.Compare(a.worker, b.worker))
 	})
 	causes := []Cause{}
 	groups := map[Kind]map[[2]int]int{Rounded: {}, Copies: {}, SameWorker: {}, SetBack: {}, Undecided: {}}
@@ -210,12 +211,14 @@ func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	case of.copied*10 >= of.pairs*9:
 		l := of.longest
 		from, again := j.where(l.low), j.where(l.low2)
-		return Copies, fmt.Sprintf("%s stand twice in one order: from %s, %s on, and from %s, %s on", text.Count(l.count, "row"), from.Source, from.Text, again.Source, again.Text)
+		return Copies, fmt.Sprintf("%s stand twice in one order: from %s, %s on, and from %s, %s on",
+			text.Count(l.count, "row"), from.Source, from.Text, again.Source, again.Text)
 	case f == nil || a == nil || b == nil:
 		return Undecided, "their worker ids are not known: no layout is named or suits them, or they are too many"
 	case s.sources[0] != s.sources[1] && p.count < min(a.ids-a.repeated, b.ids-b.repeated): // two processes also have ids of their own
 		return SameWorker, worker + fmt.Sprintf("has %s in %s, %s to %s, and %s in %s, %s to %s; %s %s in both",
-			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high), text.Grouped(p.count), text.Plural(p.count, "is", "are"))
+			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high),
+			text.Grouped(p.count), text.Plural(p.count, "is", "are"))
 	}
 	// A generator goes on at its own pace: some ids are new, and the others don't stand in
 	// one piece, which may have been copied ahead of its place.

@@ -125,7 +125,7 @@ func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int6
 }
 
 // watchNodes waits, then reads the nodes again into the map. It returns the nodes that changed, are new or are gone.
-func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (touched map[string]bool, err error) {
+func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (map[string]bool, error) {
 	expired, stop := z.clock.After(z.watch)
 	defer stop()
 	select {
@@ -134,7 +134,7 @@ func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string,
 		return nil, context.Cause(ctx)
 	}
 	again, err := z.nodes(ctx, at, folders)
-	touched = map[string]bool{}
+	touched := map[string]bool{}
 	for path, was := range nodes {
 		// A transaction's number changes also when a node is deleted and made again.
 		n, ok := again[path]

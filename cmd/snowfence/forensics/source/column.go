@@ -142,7 +142,7 @@ func (c *column) next(r *reader) (Item, error) {
 	case string:
 		return r.read([]byte(strings.TrimSpace(v)), c.row)
 	case nil:
-		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them")
+		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out")
 	}
 	return Item{}, r.refuse(c.row, fault("column", fmt.Sprint(value), "is of type %T: ids are whole numbers or texts", value), "")
 }

@@ -111,13 +111,14 @@ func (t *table) record(r *reader) ([]string, error) {
 		switch {
 		case t.csv.Comma == '\t' && within(func(r rune) bool { return r == '\n' }):
 			// Few programs that write TSV quote: the lines up to the next quote would be lost.
-			invalid := refuse("has a quote that is not closed in its line: in TSV a record is one line; export CSV, or leave out the quote that begins the field")
+			invalid := refuse("has a quote that is not closed in its line: export CSV, or leave out the quote")
 			invalid.fatal = true
 			return nil, invalid
 		case within(endsLine):
 			return nil, refuse("has a line end within that is neither LF nor CR LF")
 		case len(record) != t.fields:
-			return nil, refuse("has %s, and line %d has %d: a field with the separator in it must be within quotes", text.Count(len(record), "field"), t.first, t.fields)
+			return nil, refuse("has %s, and line %d has %d: a field with the separator in it must be within quotes",
+				text.Count(len(record), "field"), t.first, t.fields)
 		case t.column == "" && len(record) <= t.index:
 			return nil, refuse("has no column %d, only %d", t.index+1, len(record))
 		}
@@ -155,7 +156,7 @@ func (t *table) header(r *reader, record []string) error {
 		return wrong("column", "%s: has no column %q; line %d has %s", r.name, t.column, t.at, printable(clip(strings.Join(names, ", "))))
 	}
 	if slices.Contains(names[t.index+1:], t.column) {
-		return wrong("column", "%s: has two columns %q; a number, --column %d, says which in a file without a header", r.name, t.column, t.index+1)
+		return wrong("column", "%s: has two columns %q", r.name, t.column)
 	}
 	t.column = ""
 	return nil
