@@ -55,6 +55,9 @@ func (r *reader) Place(at uint64) string { return fmt.Sprintf("%s %d", r.unit, a
 
 // Read waits for the first id alone.
 func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	defer context.AfterFunc(ctx, func() { r.abort(context.Cause(ctx)) })()
 	text, isText := r.scanner.(*lines)
 	for n < len(items) && (n == 0 || r.ready()) {
