@@ -87,7 +87,7 @@ func (b *bench) stream(ctx context.Context, s series) error {
 		planted, err = s.write(w, b.planted)
 		return err
 	}
-	c, r, err := b.check(ctx, feed, 1, "--format", "text", "--limit", strconv.FormatUint(b.planted+1, 10), "-")
+	c, r, err := b.check(ctx, feed, 1, "--limit", strconv.FormatUint(b.planted+1, 10), "-")
 	if err != nil {
 		return err
 	}

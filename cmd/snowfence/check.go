@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -45,7 +46,7 @@ failed, 4 what was read is no id, or a source had no ids, or some were skipped,
 and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
-  snowfence check 'eu.csv#column=id' 'us.csv#column=2' 'old.bin#format=binary'
+  snowfence check 'eu.csv#column=id' 'us.csv#column=2' old.txt
   zcat ids-*.gz | snowfence check --memory 512MiB -
   snowfence check --layout twitter --table orders --column id \
       'postgres://me:${PGPASSWORD}@db.internal/shop'`,
@@ -87,7 +88,7 @@ func (v *checkVerb) run(ctx context.Context) error {
 	c.Layout, c.Preset = v.layout.given()
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
 	stop := v.watch(progress, v.progress)
-	report, err := check.Run(ctx, inputs, c)
+	found, err := check.Run(ctx, inputs, c)
 	stop()
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -95,18 +96,20 @@ func (v *checkVerb) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	for _, s := range report.Sources {
+	for _, s := range found.Sources {
 		if s.Invalid > 0 {
 			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
 		}
 	}
-	if err := v.answer(*v.form, report, checkText(report)); err != nil {
+	out := report{program: v.program, form: *v.form}
+	out.checkText(found)
+	if err := cmp.Or(out.object(found), out.end("")); err != nil {
 		return err
 	}
 	switch {
-	case report.Duplicates > 0:
+	case found.Duplicates > 0:
 		return reported(exitFailure)
-	case !report.Complete:
+	case !found.Complete:
 		return reported(exitInvalidID)
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestSQLColumnIsCheckedWithFiles(t *testing.T) {
 			p, stdout, stderr := inTest(t)
 			p.environ = append(p.environ, "SECRET="+testkit.SQLPassword)
 			database := strings.Replace(address, ":"+testkit.SQLPassword+"@", ":${SECRET}@", 1)
-			code := p.run(t.Context(), "check", "--format", "text", "--table", "orders", "--column", "id", database, file)
+			code := p.run(t.Context(), "check", database+"#table=orders,column=id", file)
 			said := stdout.String() + stderr.String()
 			for _, want := range []string{"2 duplicates: 6 ids, 4 distinct", "orders.id, row 2\n", "orders.id, row 4\n", "orders.id, row 3\n", file + ", line 1\n"} {
 				if !strings.Contains(said, want) {
@@ -64,14 +64,6 @@ func TestSQLColumnsOfTwoTablesAreCheckedTogether(t *testing.T) {
 			}
 			if code != exitFailure || strings.Contains(said, testkit.SQLPassword) {
 				t.Errorf("exit code %d: %s", code, said)
-			}
-			stdout.Reset()
-			stderr.Reset()
-			// A --format is that of the others for a table that is named apart.
-			p.stdin = strings.NewReader("\x00\x00\x00\x00\x00\x00\x00\x16")
-			code = p.run(t.Context(), "check", "--format", "binary", "-", address+"#table=orders_old,column=number")
-			if code != exitFailure || !strings.HasPrefix(stdout.String(), "1 duplicate: 3 ids, 2 distinct;") {
-				t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 			}
 			stdout.Reset()
 			stderr.Reset()

@@ -22,7 +22,6 @@ func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 	}{
 		{[]string{"check", name}, exitFailure, `"red\x1b[31m", line 2`},
 		{[]string{"check", name, name + "2"}, exitUnavailable, `"red\x1b[31m2": no such file`},
-		{[]string{"check", name + "#format=binary"}, exitInvalidID, `"red\x1b[31m": `},
 		{[]string{"check", name + "#colum=1"}, exitUsage, `"red\x1b[31m#colum=1": option "colum"`},
 		{[]string{"merge-check", name, name}, exitFailure, `"red\x1b[31m" line 1`},
 		{[]string{"merge-check", "namespace:file:" + name, name}, exitUsage, `red\x1b[31m`},

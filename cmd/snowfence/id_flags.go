@@ -19,15 +19,13 @@ import (
 
 // idSourceHelp is the part of verbs' help about sources.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
-streams hold one id a line, in one spelling, or a column of CSV with --column,
-or with --format binary 8 bytes an id; gzip, bzip2 and zstd are recognised.
-Blank lines and lines that begin with # are left out. Hex of less than 16 digits
-needs 0x in front. A database, postgres://USER@HOST/DATABASE or mysql://...,
+streams hold one id a line, in one spelling, or CSV with --column; gzip and zstd
+are recognised. Blank lines and lines that begin with # are left out. Hex of
+less than 16 digits needs 0x in front. A database, postgres://USER@HOST/DATABASE or mysql://...,
 needs --table and --column, or --query; ${NAME} in its URL is a variable.
 
 A source may have options of its own behind a #: orders.csv#column=id, where the
-flags hold for all others: column, encoding, format, gzip, separator, table and
-query (last). A path that ends so is given with an option behind it.
+flags hold for all others: column, encoding, separator, table and query (last). A path that ends so is given with an option behind it.
 
 A text that is no id ends the verb, with its line (exit code 4), or is counted
 with --skip-invalid. --memory is all that is used; the rest goes to a file in
@@ -70,8 +68,6 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
 	f.options = p.reading()
 	flags := cmd.Flags()
-	choiceFlag(cmd, &f.options.Format, "format", "", "of files and streams: %s (default: csv with --column, else text)", source.Formats()...)
-	choiceFlag(cmd, &f.options.Gzip, "gzip", "", "whether files and streams are compressed: %s; never takes all bytes as they are (default: auto)", source.Gzips()...)
 	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
 	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
 	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,16 +46,16 @@ It compares ids with ids: how many are on several sides, where, and how many
 rows at least need another id. An id twice on one side is counted, but is no
 clash: run snowfence check on that side. It compares issuers with issuers, also
 two issuers of one side: whether both could ever issue the same integer, and
-from when. It compares ids with issuers: which ids a namespace may still issue.
-It takes all clocks to be right, but a side's own rows may be up to 5s ahead.
+from when, by clocks that are right. It does not compare ids with issuers: if
+you name an issuer, name the issuer of each side.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
 are not known; 2 usage, 3 a source, a store or the disk failed, 4 what was read
-is no id, or nothing clashes and a side has no ids, or some were skipped; 130
-interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json prints one
-object: verdict (none, clash, possible, unknown), summary, sides, data, strays,
-forecasts.`,
+is no id, or nothing clashes and a side has no ids, or some were skipped, or its
+issuer is not named; 130 interrupted by SIGINT, 143 by SIGTERM, without a
+verdict. -o json prints one object: verdict (none, clash, possible, unknown),
+summary, sides, data, forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
@@ -84,7 +85,7 @@ func (v *merging) run(ctx context.Context, args []string) error {
 		return usage(v.cmd, err)
 	}
 	progress := &idsort.Progress{}
-	c := merge.Config{Shown: v.limit, Clock: v.clock, Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}}
+	c := merge.Config{Shown: v.limit, Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}}
 	if c.Inputs, err = v.inputs(sides); err != nil {
 		return err
 	}
@@ -99,22 +100,24 @@ func (v *merging) run(ctx context.Context, args []string) error {
 	}
 	debug.SetMemoryLimit(idsort.Heap(v.memory))
 	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
-	report, err := merge.Check(ctx, c)
+	found, err := merge.Check(ctx, c)
 	stop()
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	for _, side := range report.Sides {
+	out := report{program: v.program, form: *v.form}
+	for _, side := range found.Sides {
 		for _, s := range side.Sources {
 			if s.Invalid != nil {
-				v.note("warning: side %s: %s: %s skipped that %s, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "thing"), text.Plural(s.Skipped, "is no id", "are no ids"), text.Message(s.Invalid))
+				v.note("warning: side %s: %s: %s skipped, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "invalid id"), text.Message(s.Invalid))
 			}
 		}
 	}
-	if err := v.answer(*v.form, report, mergeText(report)); err != nil {
+	out.mergeText(found)
+	if err := cmp.Or(out.object(found), out.end("")); err != nil {
 		return unavailable(err) // exit code 1 is a verdict
 	}
-	switch report.Verdict {
+	switch found.Verdict {
 	case merge.Clashes:
 		return reported(exitFailure)
 	case merge.Unknown:
@@ -156,7 +159,8 @@ func (v *merging) issuersOf(ctx context.Context, side merge.Side) (issuers []*me
 			return nil, err
 		}
 		if n := len(i.Unreadable); n > 0 || i.Strays > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %s can't be read and may have stamped anything, and %s no worker id's: see namespace verify", side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")+text.Plural(i.Strays, " is", " are")))
+			v.warn(fmt.Sprintf("side %s: %s: %s can't be read, and %s without a worker id: see namespace verify",
+				side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")))
 		}
 		issuers = append(issuers, i)
 	}

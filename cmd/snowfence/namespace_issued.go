@@ -50,7 +50,7 @@ func (i *givenOut) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&i.ids))
 	flags.StringArrayVar(&i.places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
-	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter, NAME=NUMBER, or NAME=DATE:NUMBER or NAME=TEXT of a daily sequence; may be repeated")
+	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter: NAME=NUMBER, NAME=DATE:NUMBER or NAME=TEXT; may be repeated")
 }
 
 // newest has the id with the greatest tick of each worker number.
@@ -74,7 +74,7 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 		places = append([]string{lastID}, places...)
 	}
 	if len(places) > 0 && r.Layout().Wide {
-		return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("namespace %s has a wide layout: its ids can't be compared, only journals and counters", r.Name()))
+		return nil, snowfence.NewError(snowfence.ClassUsage, "namespace "+r.Name()+" has a wide layout: its ids can't be compared")
 	}
 	latest := newest{} // of all places
 	for _, place := range places {
@@ -84,8 +84,9 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 		}
 		last := slices.MaxFunc(slices.Collect(maps.Values(its)), func(a, b snowfence.Parts) int { return cmp.Compare(a.Tick, b.Tick) })
 		if last.Tick < r.Begun() {
-			found = append(found, older(name, "its newest id is of %s, before the namespace was made: these are other numbers (of a counter: --last-number), "+
-				"or the namespace was begun again: see docs/restoring.md", decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
+			found = append(found, older(name, "its newest id is of %s, before the namespace was made: "+
+				"these are other numbers (of a counter: --last-number), or the namespace was begun again: see docs/restoring.md",
+				decode.FormatTime(r.Layout().TimeOf(last.Tick), r.Layout().Unit)))
 			continue
 		}
 		for number, parts := range its {
@@ -148,7 +149,7 @@ func (i *givenOut) newest(ctx context.Context, place string, r *roster.Roster) (
 	switch evidence := rounding.Text(); {
 	case err != nil:
 	case evidence != "":
-		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": rounded ids have other worker ids: export the column as text from where the ids were made")
+		err = snowfence.NewError(snowfence.ClassInvalidID, name+": "+evidence+": export the column as text from where the ids were made")
 	case len(all) == 0:
 		err = snowfence.NewError(snowfence.ClassInvalidID, name+": no ids of this store were read, so nothing is known of it")
 	}
@@ -201,7 +202,7 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
 		switch g, configured := at.settings.Generators[name]; {
 		case errors.Is(err, store.ErrNotFound) && configured && !builtin.Counts(g.Kind):
-			return wrong(fmt.Sprintf("generator %s is of kind %s, without a counter in the store, so it can't be compared: see docs/restoring.md", name, g.Kind))
+			return wrong(fmt.Sprintf("generator %s of kind %s has no counter in the store: see docs/restoring.md", name, g.Kind))
 		case errors.Is(err, store.ErrNotFound):
 			found = append(found, older(key, "counter %s gave %s, and its record is gone: see docs/restoring.md", name, last))
 		case err != nil && (c.Name != "" || errors.Is(err, store.ErrDamaged)):
@@ -218,7 +219,8 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 				option = " --date " + date
 			}
 			if again(c, date, greatest) {
-				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s%s'", name, last, name, greatest+1, option, i.where))
+				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s%s'",
+					name, last, name, greatest+1, option, i.where))
 			}
 		}
 	}
@@ -287,5 +289,5 @@ func (i *givenOut) alone(ctx context.Context, c roster.Config, kept [][]byte) er
 	if len(counters) > 0 {
 		there = "compare its counters by --last-number: " + strings.Join(counters, ", ")
 	}
-	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is gone, or never was there: see docs/restoring.md; %s", name, there))
+	return snowfence.NewError(snowfence.ClassFinal, fmt.Sprintf("the record of namespace %s is missing: see docs/restoring.md; %s", name, there))
 }

@@ -70,8 +70,9 @@ store import waits until no floor can be lost, and confirms each. With
 json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
-	v := &importing{program: p, old: imports.Old{Watch: imports.DefaultWatch, Facts: imports.Facts{Margin: imports.DefaultMargin, Ahead: imports.DefaultAhead}}}
+	v := &importing{program: p}
 	old := &v.old
+	old.Watch, old.Margin, old.Ahead = imports.DefaultWatch, imports.DefaultMargin, imports.DefaultAhead
 	systems := text.Strings(imports.Systems())
 	cmd := &cobra.Command{
 		Use:   "import SOURCE",
@@ -94,9 +95,9 @@ func (p program) workersImport() *cobra.Command {
 	flags.Var(&parsed[[]string]{value: &old.Servers, word: "HOST:PORT,...", parse: parseServers}, "zookeeper", "the old system's ZooKeeper")
 	flags.Var(textFlag(&old.Name, "NAME"), "name", "leaf.name, which is in Leaf's path")
 	flags.Var(&parsed[string]{value: &old.Path, word: "PATH", parse: parsePath}, "path", "path in ZooKeeper, where it is not the usual one")
-	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "worker ids beside those found: numbers and ranges as in 0-31,40, or all")
-	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id that the worker ids are of (default: worker ids are whole worker numbers)")
-	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "when the old system was stopped, with its zone: 2026-11-21T10:00:00Z")
+	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "more worker ids: numbers and ranges as in 0-31,40, or all")
+	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id of the worker ids (default: they are worker numbers)")
+	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "stop of the old system: 2026-11-21T10:00:00Z")
 	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", lastIDs(&old.LastIDs))
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
@@ -151,7 +152,6 @@ func (v *importing) run(ctx context.Context) error {
 	if err != nil {
 		return byClass(v.cmd, err)
 	}
-	v.warn(v.plan.Doubts...)
 	return v.decide(ctx)
 }
 
@@ -173,7 +173,8 @@ func (v *importing) layout() (snowfence.Layout, error) {
 func (v *importing) decide(ctx context.Context) error {
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.
-	settled := !v.made && v.roster.Traits().Loss == 0 && !slices.ContainsFunc(v.plan.Steps, func(s imports.Step) bool { return s.Action != imports.Keep })
+	kept := !slices.ContainsFunc(v.plan.Steps, func(s imports.Step) bool { return s.Action != imports.Keep })
+	settled := !v.made && v.roster.Traits().Loss == 0 && kept
 	if v.yes && !settled && !v.dry {
 		return v.apply(ctx)
 	}
@@ -208,7 +209,8 @@ func (v *importing) apply(ctx context.Context) (err error) {
 	planned, done := len(v.plan.Steps), []imports.Step(nil)
 	err = imports.Apply(ctx, v.roster, v.plan, v.patience, func(s imports.Step) { done = append(done, s) })
 	v.plan.Steps = done
-	v.audit("workers import", "namespace", v.roster.Name(), "made", v.made, "source", v.old.System, "floor", int64(v.plan.Floor), "done", len(done), "planned", planned)
+	v.audit("workers import", "namespace", v.roster.Name(), "made", v.made, "source", v.old.System,
+		"floor", int64(v.plan.Floor), "done", len(done), "planned", planned)
 	if err != nil && !errors.Is(err, roster.ErrUnusable) {
 		if len(done) < planned {
 			v.note("%d of %d worker ids were done; run it again for the rest", len(done), planned)
@@ -227,13 +229,16 @@ func (v *importing) show(applied bool) error {
 	at, namespace := v.at.settings.ShowStore(v.at.store), v.at.roster.Namespace
 	floor := registers.Instant(plan.Layout, plan.Floor)
 	for _, s := range plan.Steps {
-		err := out.object(page.Object{"type", "step", "worker", s.Worker, "source", source, "evidence", s.Evidence, "floor", floor, "action", s.Action, "note?", s.Note})
+		err := out.object(page.Object{
+			"type", "step", "worker", s.Worker, "source", source, "evidence", s.Evidence, "floor", floor, "action", s.Action, "note?", s.Note,
+		})
 		if err != nil {
 			return err
 		}
 	}
 	err := out.object(page.Object{
-		"type", "plan", "store", at, "namespace", namespace, "new", v.made, "layout", plan.Layout.String(), "source", source, "floor", floor, "because", plan.Because,
+		"type", "plan", "store", at, "namespace", namespace, "new", v.made, "layout", plan.Layout.String(),
+		"source", source, "floor", floor, "because", plan.Because,
 		"margin_seconds", v.old.Margin.Seconds(), "workers", len(plan.Steps), "writes", plan.Writes(), "applied", applied,
 	})
 	if err != nil {

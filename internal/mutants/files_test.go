@@ -63,13 +63,6 @@ var files = []mutant{
 		test: "TestWhatIsNotUnderstoodWholeIsRefused",
 	},
 	{
-		name: "source: text is read as ids of 8 bytes",
-		file: sources + "unpack.go",
-		old:  "len(head) >= width &&",
-		new:  "len(head) < width &&",
-		test: "TestWhatIsNotUnderstoodWholeIsRefused",
-	},
-	{
 		name: "source: rounded ids are not known",
 		file: sources + "rounding.go",
 		old:  "case r.decimal.rounded():",

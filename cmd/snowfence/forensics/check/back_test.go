@@ -39,7 +39,7 @@ func paces() []pace {
 
 func join(parts ...[]uint64) []uint64 { return slices.Concat(parts...) }
 
-// allKinds are those of a report's causes.
+// allKinds are the kinds of a report's causes.
 func allKinds(r Report) string {
 	var all []string
 	for _, c := range r.Causes {
@@ -67,7 +67,7 @@ func TestClockSetBackIsSaid(t *testing.T) {
 	for tick := range int64(40) {
 		ids = append(ids, five.id(50+tick, 1))
 	}
-	contains(t, only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", append(ids, ids[len(ids)-1]))), Undecided), "worker id 5 goes back 1 time in log")
+	contains(t, only(t, runCheck(t, layoutConfig(t, "default"), numbered("log", append(ids, ids[len(ids)-1]))), Undecided), "can all look like this")
 }
 
 // TestRowsThatStandTwiceAreNoClockSetBack has logs in which rows stand twice, at each pace.

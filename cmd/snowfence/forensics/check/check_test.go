@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
-// expected is what a map finds, in the form of a report.
+// expected is the report of a map.
 func expected(lists []*list) (r Report, between map[string]uint64) {
 	places := map[uint64][]Place{}
 	counts := map[uint64]map[string]uint64{}
@@ -168,5 +168,5 @@ func TestMostSightingsFitTheProgramsShare(t *testing.T) {
 	ids = append(ids, ids[len(ids)-1])
 	cfg := layoutConfig(t, "sonyflake-v2")
 	cfg.Sort.Sizes = idsort.Sizes{}
-	contains(t, only(t, runCheck(t, cfg, numbered("a", ids)), Undecided), "more than 32768")
+	contains(t, only(t, runCheck(t, cfg, numbered("a", ids)), Undecided), "they are too many")
 }

@@ -13,7 +13,7 @@ import (
 
 const (
 	// leastTurns is how often the steps from row to row must change, at least, in copied
-	// rows. No generator repeats its changes. An even pace has none, such as numbers that a
+	// rows. No generator repeats its changes. An even pace lacks changes, such as numbers that a
 	// database counts up: it proves nothing.
 	leastTurns = 16
 	// most bounds how many subjects are told apart, and how many lines are followed.
@@ -22,18 +22,18 @@ const (
 	maxWorkers = 16
 )
 
-// adviceOf is what to do about each kind.
+// adviceOf is the advice for each kind.
 func adviceOf(kind Kind) string {
 	return map[Kind]string{
 		SameWorker: "give each process a worker id of its own; if the rows are the same records, this is no collision",
-		SetBack:    "let the generator wait while the clock is behind its last id; logs of two processes, one behind the other, look the same: check each log as a source of its own",
+		SetBack:    "let the generator wait while its clock is behind its last id; check the logs of two processes as two sources",
 		Copies:     "leave one copy out and check again; if the rows are different records, one process was a clone of the other",
 		Rounded:    source.RoundedAdvice,
-		Undecided:  "compare the rows, and delete none before: copies are alike in every column, and different records with one id are a collision",
+		Undecided:  "compare the rows before you delete any: only copies are alike in every column",
 	}[kind]
 }
 
-// subject is what pairs of equal ids have in common.
+// subject is shared by pairs of equal ids.
 type subject struct {
 	sources [2]int
 	worker  int64 // -1: not known
@@ -132,7 +132,7 @@ func at[K comparable, V any](m map[K]*V, key K) *V {
 	return m[key]
 }
 
-// sighting is what was seen of the worker id of a subject in one of its sources, or nil.
+// sighting returns the course of a subject's worker id in one of its sources, or nil.
 func (j *judge) sighting(s subject, side int) *sighting {
 	return j.watcher.workers[s.sources[side]][s.worker]
 }
@@ -157,7 +157,8 @@ func (j *judge) findCopies() {
 func (j *judge) causes() []Cause {
 	j.findCopies()
 	order := slices.SortedFunc(maps.Keys(j.subjects), func(a, b subject) int {
-		return cmp.Or(cmp.Compare(j.subjects[b].count, j.subjects[a].count), slices.Compare(a.sources[:], b.sources[:]), cmp.Compare(a.worker, b.worker))
+		byCount := cmp.Compare(j.subjects[b].count, j.subjects[a].count)
+		return cmp.Or(byCount, slices.Compare(a.sources[:], b.sources[:]), cmp.Compare(a.worker, b.worker))
 	})
 	causes := []Cause{}
 	groups := map[Kind]map[[2]int]int{Rounded: {}, Copies: {}, SameWorker: {}, SetBack: {}, Undecided: {}}
@@ -197,28 +198,27 @@ func (j *judge) rounded(sources [2]int) string {
 	return ""
 }
 
-// explain finds the cause of a subject, and says what shows it.
+// undecided is the evidence where no cause is shown.
+const undecided = "two processes, a clock that is set back and rows that stand twice can all look like this"
+
+// explain finds the cause of a subject, and its evidence.
 func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	f, of, worker := j.watcher.fields, j.all[s.sources], fmt.Sprintf("worker id %d ", s.worker)
 	a, b, first, second := j.sighting(s, 0), j.sighting(s, 1), j.name(s.sources[0]), j.name(s.sources[1])
-	n := text.Grouped(p.count)
 	switch said := j.rounded(s.sources); {
 	case said != "":
 		return Rounded, said
 	case of.copied*10 >= of.pairs*9:
 		l := of.longest
 		from, again := j.where(l.low), j.where(l.low2)
-		return Copies, fmt.Sprintf("%s stand twice in one order: from %s, %s on, and from %s, %s on", text.Count(l.count, "row"), from.Source, from.Text, again.Source, again.Text)
-	case f == nil:
-		return Undecided, "no layout is named, and no preset suits the ids, so their worker ids are not known"
-	case a == nil || b == nil:
-		return Undecided, fmt.Sprintf("their worker ids are not known: the ids don't fit the layout, it has no worker id, or there are more than %d", maxSightings)
-	case s.sources[0] != s.sources[1] && p.count >= min(a.ids-a.repeated, b.ids-b.repeated): // two processes also have ids of their own
-		return Undecided, worker + fmt.Sprintf("has %s in %s and %s in %s, and all of the one are in the other: the same records look like this, and so do two processes",
-			text.Count(a.ids, "id"), first, text.Grouped(b.ids), second)
-	case s.sources[0] != s.sources[1]:
+		return Copies, fmt.Sprintf("%s stand twice in one order: from %s, %s on, and from %s, %s on",
+			text.Count(l.count, "row"), from.Source, from.Text, again.Source, again.Text)
+	case f == nil || a == nil || b == nil:
+		return Undecided, "their worker ids are not known: no layout is named or suits them, or they are too many"
+	case s.sources[0] != s.sources[1] && p.count < min(a.ids-a.repeated, b.ids-b.repeated): // two processes also have ids of their own
 		return SameWorker, worker + fmt.Sprintf("has %s in %s, %s to %s, and %s in %s, %s to %s; %s %s in both",
-			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high), n, text.Plural(p.count, "is", "are"))
+			text.Count(a.ids, "id"), first, f.time(a.low), f.time(a.high), text.Grouped(b.ids), second, f.time(b.low), f.time(b.high),
+			text.Grouped(p.count), text.Plural(p.count, "is", "are"))
 	}
 	// A generator goes on at its own pace: some ids are new, and the others don't stand in
 	// one piece, which may have been copied ahead of its place.
@@ -226,7 +226,7 @@ func (j *judge) explain(s subject, p *pairs) (Kind, string) {
 	if d := a.furthest; s.back && d.from > d.to && d.ids > p.count && !piece {
 		at := j.where(d.at)
 		return SetBack, worker + fmt.Sprintf("goes back from %s to %s at %s, %s, and %s of the %s until it is past that came before",
-			f.time(d.from), f.time(d.to), at.Source, at.Text, n, text.Count(d.ids, "id"))
+			f.time(d.from), f.time(d.to), at.Source, at.Text, text.Grouped(p.count), text.Count(d.ids, "id"))
 	}
-	return Undecided, worker + fmt.Sprintf("goes back %s in %s: rows that stand twice look like this, and so does a clock that is set back", text.Count(a.descents, "time"), first)
+	return Undecided, undecided
 }

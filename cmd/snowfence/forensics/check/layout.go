@@ -63,8 +63,12 @@ func guess(items []idsort.Item, now time.Time) (best snowfence.Preset, ok bool) 
 	for i := 0; i < len(items); i += max(1, len(items)/samples) {
 		looked++
 		// Small numbers are of the first days of every layout.
-		if c := decode.Guess(items[i].ID, now); len(c) > 0 && c[0].Plausible && c[0].Time.After(c[0].Layout.Epoch.Add(now.Sub(c[0].Layout.Epoch)/64)) {
-			votes[c[0].Preset]++
+		all := decode.Guess(items[i].ID, now)
+		if len(all) == 0 || !all[0].Plausible {
+			continue
+		}
+		if c := all[0]; c.Time.Sub(c.Layout.Epoch) > now.Sub(c.Layout.Epoch)/64 {
+			votes[c.Preset]++
 		}
 	}
 	for _, p := range snowfence.Presets() {

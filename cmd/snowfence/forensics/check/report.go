@@ -1,6 +1,6 @@
 package check
 
-// Report is what was found. Its JSON form is what -o json prints; its keys are stable.
+// Report is the result of a check. -o json prints its JSON form; its keys are stable.
 type Report struct {
 	// IDs were read, of which Distinct are different. The difference is Duplicates.
 	IDs        uint64 `json:"ids"`
@@ -29,7 +29,7 @@ type Report struct {
 	Spilled uint64  `json:"spilled"` // bytes that were put aside on the disk
 }
 
-// Source is what was found in one source.
+// Source is the result for one source.
 type Source struct {
 	Name string `json:"name"`
 	IDs  uint64 `json:"ids"`
@@ -76,9 +76,9 @@ const (
 )
 
 // Cause is why there are duplicates in one or two sources, as far as the ids show it.
-// Duplicates is how many it explains. Evidence has the numbers that show it, and Advice
-// says what to do. Workers are the worker ids, at most 16, and WorkerCount is how many
-// there are; a datacenter is in their upper bits.
+// Duplicates is how many it explains. Evidence has the numbers that show it, and Advice names a remedy.
+// Workers are the worker ids, at most 16, and WorkerCount is how many there are; a datacenter is in
+// their upper bits.
 type Cause struct {
 	Kind        Kind     `json:"kind"`
 	Duplicates  uint64   `json:"duplicates"`

@@ -88,7 +88,7 @@ func (t *tally) endRepeat() {
 	t.count, t.places, t.in = 0, t.places[:0], t.in[:0]
 }
 
-// end ends what is open, judges, and returns the report.
+// end counts the last id, judges, and returns the report.
 func (t *tally) end() Report {
 	t.endRepeat()
 	r := &t.report

@@ -12,7 +12,7 @@ type watcher struct {
 	sightings int
 }
 
-// sighting is what was seen of a worker id in a source.
+// sighting is the course of a worker id in a source.
 type sighting struct {
 	ids, repeated uint64 // rows, and how many of them came before
 	low, high     uint64 // ticks

@@ -17,7 +17,7 @@ import (
 )
 
 // mob is a worker id that several holders are pinned to, and that several
-// operators write to, over a store that loses, delays and repeats what it may.
+// operators write to, over a store that loses, delays and repeats calls.
 type mob struct {
 	t      *testing.T
 	memory *memstore.Memory
@@ -31,8 +31,8 @@ type mob struct {
 }
 
 // TestNoTickHasTwoHoldersAmongOperators is the theorem with operators in it:
-// they release, quarantine, clear and take over at any moment, with what they
-// read a while ago, and a late swap of theirs may arrive long after.
+// they release, quarantine, clear and take over at any moment, by an old reading, and a late swap of
+// theirs may arrive long after.
 func TestNoTickHasTwoHoldersAmongOperators(t *testing.T) {
 	var ids, claims, operations, imports int
 	for seed := range uint64(20) {
@@ -138,7 +138,7 @@ func (m *mob) mint(who int, h *fence.Holder) {
 	}
 }
 
-// operate does what operators may, with a register that it read a while ago.
+// operate does an operator's writes, with a register that it read a while ago.
 func (m *mob) operate(draw *rand.Rand) {
 	s := m.client(draw)
 	defer func() { _ = s.Close() }()

@@ -12,22 +12,19 @@ import (
 )
 
 const (
-	// DefaultMargin is the default max-rollback: the most that keeps no claim waiting.
+	// DefaultMargin is the default max-rollback: claims wait only above it.
 	DefaultMargin = 5 * time.Second
 
-	// MaxMargin is the longest margin: a floor is never lowered, so a mistake keeps
+	// MaxMargin is the longest margin: floors only rise, so a mistake keeps
 	// worker ids from being claimed for as long.
 	MaxMargin = time.Hour
 
 	// DefaultAhead is how far ahead of the clock a floor may lie unless more is
-	// allowed: what a clock may be off by; see package fence.
+	// allowed: the most that a clock may be off; see package fence.
 	DefaultAhead = 10 * time.Minute
 
 	// MaxWorkers is the most worker ids of one take-over.
 	MaxWorkers = 1 << 20
-
-	// fresh is how old the newest last id may be, at the stop, without a doubt about the layout.
-	fresh = time.Hour
 
 	// shown is how many worker ids an error names.
 	shown = 8
@@ -37,7 +34,7 @@ var (
 	// ErrRunning is returned, with live worker ids, when the old system seems to run.
 	ErrRunning = snowfence.NewError(snowfence.ClassLease, "snowfence: the old system still runs")
 
-	// ErrNoWorkers is returned when no worker id of the old system is known.
+	// ErrNoWorkers is returned when the worker ids of the old system are unknown.
 	ErrNoWorkers = snowfence.NewError(snowfence.ClassUsage, "snowfence: no worker id of the old system is known: name them, or take all")
 )
 
@@ -54,7 +51,7 @@ func (s Sighting) String() string {
 	return fmt.Sprintf("worker %d, %s: %s", s.Worker, s.Where, s.Alive)
 }
 
-// Facts are what is known of the old system, as [Old.Validate] accepts it.
+// Facts describe the old system, as [Old.Validate] accepts it.
 type Facts struct {
 	Layout    snowfence.Layout // of the old system's ids, and of the namespace
 	Sightings []Sighting       // the worker ids that it had; one may be there twice
@@ -68,22 +65,17 @@ type Facts struct {
 
 	Margin time.Duration // added to the latest time; see the package's comment
 	// Ahead is how far ahead of Now the floor may lie, before the margin. A later
-	// timestamp or id is taken for a mistake, because a floor is never lowered.
+	// timestamp or id is taken for a mistake, because floors only rise.
 	Ahead time.Duration
 	Now   time.Time
 }
 
 // wrong is the error about a fact that contradicts another fact or the layout.
 func wrong(field, value, limit string, args ...any) error {
-	return factError(snowfence.ClassUsage, field, value, limit, args...)
-}
-
-// wrongID is [wrong] about a last id.
-func wrongID(id snowfence.ID, limit string, args ...any) error {
-	return factError(snowfence.ClassInvalidID, "last-id", id.String(), limit, args...)
-}
-
-func factError(class snowfence.Class, field, value, limit string, args ...any) error {
+	class := snowfence.ClassUsage
+	if field == "last-id" {
+		class = snowfence.ClassInvalidID
+	}
 	return snowfence.NewError(class, "snowfence: take over: "+field+" is "+value+": "+fmt.Sprintf(limit, args...))
 }
 
@@ -114,8 +106,7 @@ func (p *Plan) share(f Facts) error {
 	seen := map[int64][]string{}
 	for _, s := range f.Sightings {
 		if _, _, err := f.Layout.SplitWorker(s.Worker); err != nil {
-			p.Doubts = append(p.Doubts, fmt.Sprintf("%s: worker id %d is none of the layout %s: no id can have been issued with it", s.Where, s.Worker, f.Layout))
-			continue
+			continue // ids can't hold this worker id
 		}
 		evidence := s.Where
 		if !s.Last.IsZero() {
@@ -171,20 +162,16 @@ func (p *Plan) bound(f Facts) error {
 		consider(at, "stopped at "+instant(at))
 	}
 	limit := f.Now.Add(f.Ahead)
-	var newest time.Time
 	for _, id := range f.LastIDs {
 		at, err := p.last(id)
 		if err != nil {
 			return err
 		}
 		if at.After(limit) {
-			return wrongID(id, "with the layout %s it is of %s, which is still to come by more than %s: "+
+			return wrong("last-id", id.String(), "with the layout %s it is of %s, which is still to come by more than %s: "+
 				"the layout is another one's, or the old system's clock was ahead", f.Layout, instant(at), f.Ahead)
 		}
 		consider(at, "last id "+id.String())
-		if at.After(newest) {
-			newest = at
-		}
 	}
 	for _, s := range f.Sightings {
 		if s.Last.IsZero() {
@@ -196,7 +183,6 @@ func (p *Plan) bound(f Facts) error {
 		}
 		consider(s.Last, fmt.Sprintf("the timestamp of worker %d, %s", s.Worker, s.Where))
 	}
-	p.doubt(f, newest, latest)
 	// The tick of the latest time is used; the one after it is free.
 	p.Floor = f.Layout.TickAt(latest.Add(f.Margin)) + 1
 	if p.Floor >= f.Layout.HorizonTick() {
@@ -205,32 +191,15 @@ func (p *Plan) bound(f Facts) error {
 	return nil
 }
 
-// doubt notes what leaves open whether the layout is the old system's, and whether it stopped when it is said to have.
-// With an epoch that is too late the floor would be below old ids.
-func (p *Plan) doubt(f Facts, newest, latest time.Time) {
-	stopped := f.StoppedAt
-	if stopped.IsZero() {
-		stopped = f.Now
-	} else if late := latest.Sub(stopped); late > max(f.Margin, time.Second) {
-		p.Doubts = append(p.Doubts, fmt.Sprintf("%s is %s after the stop that is given: does a part of the old system still run?", p.Because, late.Round(time.Second)))
-	}
-	switch age := stopped.Sub(newest); {
-	case len(f.LastIDs) == 0:
-		p.Doubts = append(p.Doubts, "no last id is given, so nothing shows that the layout "+f.Layout.String()+" is the old system's, nor that no clock of it was ahead of the stop: give its newest ids by --last-id, or look at them by 'snowfence decode'")
-	case age > fresh:
-		p.Doubts = append(p.Doubts, fmt.Sprintf("the newest last id is of %s with the layout %s, %s before the stop: is that the old system's layout and epoch, and its newest id?", instant(newest.Truncate(time.Second)), f.Layout, text.Count(int64(age.Round(fresh)/fresh), "hour")))
-	}
-}
-
 // last returns the instant at which the tick of a last id ends.
 func (p *Plan) last(id snowfence.ID) (time.Time, error) {
 	parts, err := p.Layout.Decompose(id)
 	if err != nil {
-		return time.Time{}, wrongID(id, "is no id of the layout %s", p.Layout)
+		return time.Time{}, wrong("last-id", id.String(), "is no id of the layout %s", p.Layout)
 	}
 	worker := parts.Datacenter<<p.Layout.Bits(snowfence.Worker) | parts.Worker
 	if _, known := p.find(worker); !known {
-		return time.Time{}, wrongID(id, "with the layout %s it is of worker %d, which is none of the old system's: "+
+		return time.Time{}, wrong("last-id", id.String(), "with the layout %s it is of worker %d, which is none of the old system's: "+
 			"the layout is another one's, or worker ids are missing", p.Layout, worker)
 	}
 	// Its whole tick counts, so that the floor without margin is the next.

@@ -24,7 +24,7 @@ func leaf(t *testing.T) snowfence.Layout {
 	return p.Layout
 }
 
-// facts are those of two workers that were stopped.
+// facts describe two workers that were stopped.
 func facts(t *testing.T) imports.Facts {
 	return imports.Facts{
 		Layout: leaf(t), Sightings: []imports.Sighting{{Worker: 7, Where: "a"}, {Worker: 3, Where: "b"}},
@@ -104,30 +104,6 @@ func TestUnitsLongerThanAMillisecondAreTakenWhole(t *testing.T) {
 	}
 }
 
-func TestDoubtsAboutTheLayoutAreSaid(t *testing.T) {
-	l := leaf(t)
-	for _, test := range []struct {
-		name string
-		ids  []snowfence.ID
-		want string // empty for none
-	}{
-		{"no id", nil, "no last id is given"},
-		{"an id of the last second", []snowfence.ID{compose(t, l, stop.Add(-time.Second), 3, 0)}, ""},
-		{"an id of an hour before", []snowfence.ID{compose(t, l, stop.Add(-59*time.Minute), 3, 0)}, ""},
-		{"an old id", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0)}, "72 hours before the stop"},
-		{"an id after the stop", []snowfence.ID{compose(t, l, stop.Add(30*time.Second), 3, 0)}, "is 30s after the stop that is given"},
-		{"an old id and a new one", []snowfence.ID{compose(t, l, stop.Add(-72*time.Hour), 3, 0), compose(t, l, stop, 7, 0)}, ""},
-	} {
-		f := facts(t)
-		f.LastIDs = test.ids
-		p, err := imports.NewPlan(f)
-		said := strings.Join(p.Doubts, "\n")
-		if err != nil || test.want == "" && said != "" || !strings.Contains(said, test.want) {
-			t.Errorf("%s: %q, %v; want %q", test.name, said, err, test.want)
-		}
-	}
-}
-
 func TestFactsThatCannotBeAreRefused(t *testing.T) {
 	l := leaf(t)
 	shanghai, err := snowfence.PresetByName("shardingsphere-shanghai")
@@ -198,38 +174,4 @@ func TestAllTakesEveryWorkerIDOfTheDatacenter(t *testing.T) {
 	if got := r.Steps[1].Evidence; got != "a; b, last 2026-11-21T10:00:00Z" {
 		t.Errorf("evidence %q", got)
 	}
-	if !strings.HasPrefix(r.Doubts[0], "c: worker id 1024 is none of the layout") {
-		t.Errorf("doubts %q", r.Doubts)
-	}
-}
-
-// FuzzReckon holds that whatever the facts, the floor lies above all of them.
-func FuzzReckon(f *testing.F) {
-	f.Add(int64(0), int64(0), int64(1<<40), int64(5000), int64(0))
-	f.Add(int64(-1), int64(1), int64(1)<<62, int64(0), int64(700_000))
-	f.Fuzz(func(t *testing.T, stopped, stamped, id, margin, ahead int64) {
-		l := leaf(t)
-		ms := func(n int64) time.Duration { return time.Duration(n%1e12) * time.Millisecond }
-		facts := imports.Facts{
-			Layout: l, All: true, StoppedAt: stop.Add(ms(stopped)), LastIDs: []snowfence.ID{snowfence.ID(id)},
-			Sightings: []imports.Sighting{{Worker: 3, Last: stop.Add(ms(stamped))}},
-			Margin:    ms(margin), Ahead: ms(ahead), Now: stop,
-		}
-		r, err := imports.NewPlan(facts)
-		if err != nil {
-			return
-		}
-		parts, err := l.Decompose(snowfence.ID(id))
-		if err != nil {
-			t.Fatalf("id %d was taken: %v", id, err)
-		}
-		for _, at := range []time.Time{facts.StoppedAt, facts.Sightings[0].Last, l.TimeOf(parts.Tick)} {
-			if l.TickAt(at.Add(facts.Margin)) >= r.Floor {
-				t.Errorf("floor %d is not above %s", r.Floor, at)
-			}
-		}
-		if r.Floor >= l.HorizonTick() || r.Floor <= 0 {
-			t.Errorf("floor %d", r.Floor)
-		}
-	})
 }

@@ -17,8 +17,7 @@ import (
 )
 
 // TestFloorsAreConfirmedWhateverThisHostsClockShows takes over on a host whose
-// clock is far from that of a lossy store, so that what it has just written looks
-// old.
+// clock is far from that of a lossy store, so that its own fresh write looks old.
 func TestFloorsAreConfirmedWhateverThisHostsClockShows(t *testing.T) {
 	const loss = 2 * time.Second
 	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {

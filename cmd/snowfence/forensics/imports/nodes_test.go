@@ -1,11 +1,8 @@
 package imports
 
 import (
-	"fmt"
 	"testing"
 	"time"
-
-	"snowfence.example/snowfence"
 )
 
 func TestNodeNamesSayTheWorkerID(t *testing.T) {
@@ -64,14 +61,6 @@ func TestUploadsAreReadAsLeafWritesThem(t *testing.T) {
 		last, err := readUpload([]byte(test.data), 2)
 		if (err == nil) != test.ok || err == nil && !last.Equal(test.last) {
 			t.Errorf("%s: %v, %v", test.data, last, err)
-		}
-	}
-}
-
-func TestErrorsAboutWhatIsThereAreFinal(t *testing.T) {
-	for _, err := range []error{nodeError("/a", "b"), fmt.Errorf("%w: /a", ErrNoPath)} {
-		if class := snowfence.ClassOf(err); class != snowfence.ClassFinal {
-			t.Errorf("%v is of class %d", err, class)
 		}
 	}
 }

@@ -86,13 +86,13 @@ func (s System) Layout() (snowfence.Layout, bool) {
 	return preset.Layout, err == nil
 }
 
-// Old is what an operator says about an old system.
+// Old is an operator's description of an old system.
 type Old struct {
 	System     System
 	Servers    []string      // its ZooKeeper's, as host:port; the port may be left out for 2181
 	Name, Path string        // leaf.name; the path in ZooKeeper, if that is not the usual one
 	Watch      time.Duration // between the two readings of ZooKeeper
-	// Workers are worker ids besides those in ZooKeeper. With a Datacenter they are
+	// Workers are more worker ids than ZooKeeper has. With a Datacenter they are
 	// worker ids of that, without one they are worker numbers.
 	Workers []int64
 	// Facts are others. [Old.Look] fills in Layout, Sightings and Now.
@@ -129,8 +129,9 @@ func (o Old) Validate() error {
 	return nil
 }
 
-// Look returns the facts about the old system: those that its operator knows, and
-// what its ZooKeeper shows. The layout is that of its ids.
+// Look returns the facts about the old system, from its operator and its ZooKeeper.
+//
+//	The layout is that of its ids.
 //
 // An error of class usage is returned for a worker id or a datacenter that the layout does
 // not have, an error of class final if ZooKeeper holds something else than the system
@@ -169,7 +170,7 @@ func (o Old) Look(ctx context.Context, layout snowfence.Layout, clock snowfence.
 			return f, err
 		}
 		f.Sightings = append(f.Sightings, found...)
-		// Twitter's servers leave no node behind, and recyclable pools may lose one.
+		// The nodes of Twitter's servers go with them, and recyclable pools may lose a node.
 		f.All = f.All || o.System != Leaf && len(o.Workers) == 0
 	}
 	f.Now = clock.Wall() // after the watch

@@ -88,15 +88,3 @@ func TestWorkerIDsAreThoseOfTheLayout(t *testing.T) {
 		}
 	}
 }
-
-func TestLayoutsOfSystemsAreTheirPresets(t *testing.T) {
-	known := map[imports.System]string{imports.Leaf: "leaf", imports.LeafRecyclable: "leaf", imports.Twitter: "twitter"}
-	for _, s := range imports.Systems() {
-		l, ok := s.Layout()
-		if name, want := known[s]; ok != want {
-			t.Errorf("%s: %v", s, ok)
-		} else if p, err := snowfence.PresetByName(name); want && (err != nil || !l.Equal(p.Layout)) {
-			t.Errorf("%s has the layout %s", s, l)
-		}
-	}
-}

@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Action is what a [Step] does.
+// Action is the write of a [Step].
 type Action string
 
 // The actions.
@@ -24,7 +24,7 @@ const (
 	// End sets the floor of a register whose until is above it, and ends its term: that
 	// began below, so its release could lower until below the floor.
 	End Action = "end"
-	// Keep writes nothing: no tick below the floor can be stamped any more.
+	// Keep writes nothing: all new ticks lie above the floor already.
 	Keep Action = "keep"
 	// Unset writes nothing, because the register can't be read. A program that can read
 	// it could claim it below the floor, so the take-over is not finished.
@@ -39,15 +39,12 @@ type Step struct {
 	Note     string // who holds it, if anybody does
 }
 
-// Plan is what a take-over writes into a namespace.
+// Plan is a list of a take-over's writes to a namespace.
 type Plan struct {
 	Layout  snowfence.Layout
 	Floor   snowfence.Tick // the first tick that is free of the old system's ids
 	Because string         // the fact that the floor comes from
 	Steps   []Step         // in ascending order of the worker ids, each once
-	// Doubts say, for people, why the layout may not be the old system's, or why a part of
-	// it may still run, and which worker ids the layout lacks.
-	Doubts []string
 }
 
 // find returns where the step of a worker id is, and whether there is one.
@@ -93,7 +90,8 @@ func (p Plan) fits(r *roster.Roster) error {
 	return p.Within(r.Name(), r.Record().Datacenters)
 }
 
-// Within returns an error of class usage for a worker id of a datacenter that a namespace does not have; none means all.
+// Within returns an error of class usage for a worker id of a datacenter that a namespace does not
+// have; an empty list means all.
 func (p Plan) Within(namespace string, datacenters []int64) error {
 	for _, s := range p.Steps {
 		datacenter, _, err := p.Layout.SplitWorker(s.Worker)
@@ -105,7 +103,7 @@ func (p Plan) Within(namespace string, datacenters []int64) error {
 	return nil
 }
 
-// judge says what is to be done about a register.
+// judge chooses the action for a register.
 func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 	note := ""
 	if w.State != roster.Free {
@@ -132,7 +130,7 @@ func judge(w roster.Worker, floor snowfence.Tick) (Action, string) {
 // lost any more, and, by [roster.Roster.Operate], until the floors can't.
 //
 // It returns [roster.ErrUnusable], after all else is done, if there are registers that
-// can't be read; see [Unset]. Other errors are those of [roster.Roster.Settle],
+// can't be read; see [Unset]. It also returns the errors of [roster.Roster.Settle],
 // [roster.Roster.Worker] and [roster.Desk.Raise], and a *[roster.UncertainError].
 func Apply(ctx context.Context, r *roster.Roster, plan Plan, p roster.Patience, done func(Step)) error {
 	if err := plan.fits(r); err != nil {

@@ -186,7 +186,7 @@ func TestTakeOverGoesOnWhereRepliesAreLostAndReadsAreStale(t *testing.T) {
 				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Before: 0.2, LostReply: 0.3}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap && c.Key != record }),
 				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Stale: 0.5}), func(c faultstore.Call) bool { return c.Verb == faultstore.Get && c.Key != record }),
 			))
-			// What is not found out ends it, and it is run again.
+			// An unknown outcome ends it, and it is run again.
 			var err error
 			for range 50 {
 				if _, err = take(t, faulty, r); err == nil {

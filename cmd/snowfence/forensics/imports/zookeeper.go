@@ -33,35 +33,29 @@ type zooKeeper struct {
 	watch   time.Duration // between the two readings of persistent nodes
 }
 
-// silent is a logger of nothing: what matters comes back as an error.
+// silent is a logger of nothing: all that matters comes back as an error.
 type silent struct{}
 
 func (silent) Printf(string, ...any) {}
 
 // connect returns when a session is there or the timeout is over.
 func (z zooKeeper) connect(ctx context.Context, servers []string) (*zooKeeper, error) {
+	ctx, stop := context.WithTimeoutCause(ctx, z.timeout, fmt.Errorf("no session within %s", z.timeout))
+	defer stop()
 	conn, events, err := zk.Connect(servers, session, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, fmt.Errorf("connect to ZooKeeper: %w", err)
 	}
 	z.conn = conn
-	expired, stop := z.clock.After(z.timeout)
-	defer stop()
 	for {
 		select {
-		case e, ok := <-events:
-			if !ok {
-				return nil, errors.New("connect to ZooKeeper: the connection was closed")
-			}
+		case e := <-events:
 			if e.State == zk.StateHasSession {
 				return &z, nil
 			}
-		case <-expired:
-			conn.Close()
-			return nil, fmt.Errorf("connect to ZooKeeper at %v: no session within %s", servers, z.timeout)
 		case <-ctx.Done():
 			conn.Close()
-			return nil, fmt.Errorf("connect to ZooKeeper: %w", context.Cause(ctx))
+			return nil, fmt.Errorf("connect to ZooKeeper at %v: %w", servers, context.Cause(ctx))
 		}
 	}
 }
@@ -131,7 +125,7 @@ func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int6
 }
 
 // watchNodes waits, then reads the nodes again into the map. It returns the nodes that changed, are new or are gone.
-func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (touched map[string]bool, err error) {
+func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string, nodes map[string]node) (map[string]bool, error) {
 	expired, stop := z.clock.After(z.watch)
 	defer stop()
 	select {
@@ -140,7 +134,7 @@ func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string,
 		return nil, context.Cause(ctx)
 	}
 	again, err := z.nodes(ctx, at, folders)
-	touched = map[string]bool{}
+	touched := map[string]bool{}
 	for path, was := range nodes {
 		// A transaction's number changes also when a node is deleted and made again.
 		n, ok := again[path]
@@ -155,31 +149,21 @@ func (z *zooKeeper) watchNodes(ctx context.Context, at string, folders []string,
 	return touched, err
 }
 
-// nodes lists the nodes below some folders of a path, and gives up when ctx ends or the
-// timeout is over, by closing the connection: a request of the client knows no context.
-func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (nodes map[string]node, err error) {
-	answered := make(chan struct{})
-	var listed map[string]node
-	var fault error
-	go func() {
-		defer close(answered)
-		listed, fault = z.list(at, folders)
-	}()
-	expired, stop := z.clock.After(3 * z.timeout)
+// nodes lists the nodes below some folders of a path. It gives up when ctx ends or the
+// timeout is over, by closing the connection: requests of the client take no context.
+func (z *zooKeeper) nodes(ctx context.Context, at string, folders []string) (map[string]node, error) {
+	limit := 3 * z.timeout
+	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("ZooKeeper did not answer within %s", limit))
 	defer stop()
-	select {
-	case <-answered:
-		return listed, fault
-	case <-expired:
-		err = fmt.Errorf("read %s: ZooKeeper did not answer within %s", at, 3*z.timeout)
-	case <-ctx.Done():
+	defer context.AfterFunc(ctx, z.close)()
+	nodes, err := z.list(at, folders)
+	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("read %s: %w", at, context.Cause(ctx))
 	}
-	go z.close()
-	return nil, err
+	return nodes, err
 }
 
-// list reads all nodes below some folders of a path, of which at least one must be there. A
+// list reads all nodes below some folders of a path. At least one folder must be there. A
 // node that goes away meanwhile is left out.
 func (z *zooKeeper) list(at string, folders []string) (map[string]node, error) {
 	nodes, missing := map[string]node{}, 0
@@ -215,8 +199,8 @@ func (z *zooKeeper) list(at string, folders []string) (map[string]node, error) {
 	return nodes, nil
 }
 
-// readUpload returns the later timestamp in the data of a worker id's node of Leaf, of both kinds. It is zero
-// if there is none: the recyclable pools begin with nodes that were never used.
+// readUpload returns the later timestamp in the data of a worker id's node of Leaf, of both kinds. It
+// is zero if it is missing: the recyclable pools begin with unused nodes.
 func readUpload(data []byte, worker int64) (last time.Time, err error) {
 	var u struct {
 		WorkID                       *int64

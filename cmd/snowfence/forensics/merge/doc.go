@@ -2,8 +2,8 @@
 // servers, rows of two databases, two namespaces.
 //
 // A [Side] is one set: sources of ids, and an [Issuer] for each system that issues more of
-// them. [Tally] compares ids with ids, [Strays] ids with issuers, and [Predict] issuers
-// with issuers, also two issuers of one side.
+// them. [Tally] compares ids with ids, and [Predict] issuers with issuers, also two issuers
+// of one side.
 //
 // Every id on two sides is counted, in memory that does not grow with their number. If
 // [Predict] says never, the two issuers can't issue the same integer, as long as each keeps

@@ -1,52 +1,50 @@
 package merge
 
 import (
-	"fmt"
 	"slices"
 	"time"
-
-	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 )
 
-// maxSets is how many sets of an issuer are compared with those of one with another
-// layout. Where there are more, neighbours are taken together.
+// maxSets is how many sets of an issuer are compared with another layout's sets.
+//
+//	Where there are more, neighbours are taken together.
 const maxSets = 256
 
 // Outcome is a forecast in a word.
 type Outcome string
 
-// The outcomes: no id of now or later can clash, some may, or the sides' ids clash already.
+// The outcomes: all ids stay different, some may clash, or the sides' ids clash already.
 const (
 	Never   Outcome = "never"
 	May     Outcome = "possible"
 	Clashed Outcome = "clash"
 )
 
+// The advice about two issuers that may clash, from a time on or in the past alone.
+const (
+	futureAdvice = "stop one issuer before that time, and earlier by as much as its clock may be ahead; or give the two disjoint worker ids"
+	pastAdvice   = "name the ids of both as parts of their sides: only ids show which ids both have issued"
+)
+
 // Forecast says whether and when two issuers can issue the same ids.
 type Forecast struct {
-	// Sides are the names of their sides, Issuers their own.
+	// Sides are the names of their sides, Issuers their own. Both may be of one side.
 	Sides   [2]string `json:"sides"`
 	Issuers [2]string `json:"issuers"`
-	// Within is true if both are of one side.
-	Within  bool    `json:"within_side"`
-	Outcome Outcome `json:"outcome"`
-	// Never is true if they can't have issued the same id, and never can.
-	Never bool `json:"never"`
+	Outcome Outcome   `json:"outcome"`
 	// FromNow is the first instant from which an id that one issues from now on can equal
-	// one that the other has issued by then; zero if there is none.
+	// one that the other has issued by then; it may be zero.
 	FromNow Time `json:"possible_from,omitzero"`
 	// Advice is a line that says how to keep their ids apart, or is empty.
 	Advice string `json:"advice,omitempty"`
 }
 
-// Predict compares two issuers, of two sides or of one.
+// Predict compares two issuers, of two sides or of one. Never covers the ids of the past and of the
+// future.
 func Predict(a, b *Issuer) Forecast {
-	f := Forecast{
-		Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name},
-		Within: a.Side == b.Side, Outcome: Never, Never: true,
-	}
+	f := Forecast{Sides: [2]string{a.Side, b.Side}, Issuers: [2]string{a.Name, b.Name}, Outcome: Never}
 	if a.is(b) {
-		return f // no two ids of a namespace are equal
+		return f // all ids of a namespace differ
 	}
 	now := later(a.Now, b.Now)
 	for _, open := range [][2]bool{{true, false}, {false, true}, {true, true}} {
@@ -56,30 +54,16 @@ func Predict(a, b *Issuer) Forecast {
 		}
 	}
 	_, past := earliest(a.pieces(false), b.pieces(false), false, false)
-	if f.Never = !past && f.FromNow.IsZero(); !f.Never {
-		f.Outcome, f.Advice = May, advice(a, b, f.FromNow.Time)
+	switch {
+	case !f.FromNow.IsZero():
+		f.Outcome, f.Advice = May, futureAdvice
+	case past:
+		f.Outcome, f.Advice = May, pastAdvice
 	}
 	return f
 }
 
 func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
-
-// advice says how to keep two issuers apart that may clash from a time on; zero is for the
-// past alone. The floors of a namespace keep it above the ids of a system of its layout.
-func advice(a, b *Issuer, from time.Time) string {
-	managed := a
-	if !a.Managed() {
-		managed = b
-	}
-	switch {
-	case from.IsZero():
-		return "name the ids of both as parts of their sides, or check them: only ids show which ids both have issued"
-	case managed.Managed() && a.Layout.Equal(b.Layout):
-		return fmt.Sprintf("stop one issuer and set floors above its ids in %s (workers import, with a margin of %s), "+
-			"or divide the worker ids", managed.Name, imports.DefaultAhead)
-	}
-	return "stop one issuer before that time, and earlier by as much as its clock may be ahead; or give the two disjoint worker ids"
-}
 
 // earliest returns the first time by which a piece of A and a piece of B have a common id.
 //

@@ -15,19 +15,17 @@ import (
 // layout and known worker numbers. Its JSON form is part of a [Report].
 type Issuer struct {
 	Side string `json:"-"`
-	// Name says what it is, for people, such as "namespace orders of file:/srv/ids" or
+	// Name describes it for people, such as "namespace orders of file:/srv/ids" or
 	// "layout twitter". It has no password.
 	Name   string           `json:"issuer"`
 	Layout snowfence.Layout `json:"layout"`
 	// Namespace and Store, redacted, are empty for another system.
 	Namespace string `json:"namespace,omitempty"`
 	Store     string `json:"store,omitempty"`
-	// Datacenters are those that the namespace's record lists; none means all.
+	// Datacenters are listed by the namespace's record; an empty list means all.
 	Datacenters []int64 `json:"datacenters"`
-	// Quarantined are worker numbers that no one may claim while they are marked.
-	Quarantined []int64 `json:"quarantined"`
 	// Unreadable are worker numbers whose registers can't be read; they are taken to
-	// have stamped anything. Strays counts keys that are no worker number's.
+	// have stamped anything. Strays counts keys without a worker number.
 	Unreadable []int64 `json:"unreadable"`
 	Strays     int64   `json:"-"`
 	// Now is the time by which past and future are told apart, and Stretches are the
@@ -40,22 +38,20 @@ type Issuer struct {
 // Stretch is neighbouring worker numbers with the same ticks.
 type Stretch struct {
 	Workers Workers
-	// Used are the ticks that may have been stamped already. Those below Floor are of
-	// earlier terms, of which no register tells.
-	Used  Ticks
-	Floor snowfence.Tick
+	// Used are the ticks that may have been stamped already.
+	Used Ticks
 	// Open are the ticks that may be stamped from now on.
 	Open Ticks
 }
 
-// none is an interval of no ticks.
+// none is the empty interval.
 func none() Ticks { return Ticks{0, -1} }
 
 // Managed reports whether it is a namespace: registers tell its past and bound its future.
 func (i *Issuer) Managed() bool { return i.Namespace != "" }
 
-// IssuerOf reads a namespace. It reads every register once and writes nothing. The
-// errors are those of [roster.Roster.Workers].
+// IssuerOf reads a namespace. It reads every register once and writes nothing. It returns the errors of
+// [roster.Roster.Workers].
 func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
 	if r.Layout().Wide {
 		return nil, fmt.Errorf("namespace %s of %s: its layout %s %w", r.Name(), shownStore, r.Layout(), errWide)
@@ -64,7 +60,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 		Side: side, Name: fmt.Sprintf("namespace %s of %s", r.Name(), shownStore), Layout: r.Layout(),
 		Store: shownStore, Namespace: r.Name(), Now: r.Now(), incarnation: r.Record().Incarnation,
 		// Not nil: JSON has null for that.
-		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{}, Quarantined: []int64{},
+		Datacenters: append([]int64{}, r.Record().Datacenters...), Unreadable: []int64{},
 	}
 	for w, err := range r.Workers(ctx) {
 		switch {
@@ -78,13 +74,12 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 	}
 	i.sort()
 	slices.Sort(i.Unreadable)
-	slices.Sort(i.Quarantined)
 	i.fill(i.Datacenters)
 	return i, nil
 }
 
 // is reports whether both are one namespace, named twice. A copy of a store has
-// the same incarnation, but another URL, and may issue what the first does.
+// the same incarnation, but another URL, and may issue the same ids.
 func (i *Issuer) is(other *Issuer) bool {
 	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
 }
@@ -101,7 +96,7 @@ func (i *Issuer) from(first, last snowfence.Tick) Ticks {
 // operator, perhaps in an import: then the ticks below are the old system's.
 func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	x, last := w.Register, i.Layout.HorizonTick()-1
-	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}, Floor: x.Floor}
+	s := Stretch{Workers: Workers{w.Number, w.Number}, Used: Ticks{0, x.Until - 1}}
 	if x.Term == 1 && x.Floor < x.Until {
 		s.Used.First = x.Floor
 	}
@@ -114,13 +109,11 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	switch {
 	case w.State == roster.Unreadable:
 		i.Unreadable = append(i.Unreadable, w.Number)
-		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, i.from(0, last)
+		s.Used, s.Open = Ticks{0, last}, i.from(0, last)
 	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
 		// Ticks of another layout are no ticks of this one.
-		s.Used, s.Floor, s.Open = Ticks{0, last}, 0, none()
-	case w.State == roster.Quarantined:
-		i.Quarantined = append(i.Quarantined, w.Number)
-	case w.State == roster.Foreign, w.State == roster.UsedUp, !own:
+		s.Used, s.Open = Ticks{0, last}, none()
+	case w.State == roster.Quarantined, w.State == roster.Foreign, w.State == roster.UsedUp, !own:
 	case w.State == roster.Held:
 		s.Open = i.from(x.Floor, last)
 	default:
@@ -133,8 +126,8 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 	return s
 }
 
-// fill adds the worker numbers that were never claimed: they have no register, and can be
-// claimed from now on. Without datacenters the store may give all away.
+// fill adds the unclaimed worker numbers: they lack a register, and can be claimed from now on. Without
+// datacenters the store may give all away.
 func (i *Issuer) fill(datacenters []int64) {
 	owned := []Workers{AllWorkers(i.Layout)}
 	if len(datacenters) > 0 {
@@ -157,7 +150,7 @@ func (i *Issuer) fill(datacenters []int64) {
 	i.sort()
 }
 
-// unclaimed adds worker numbers that were never claimed.
+// unclaimed adds unclaimed worker numbers.
 func (i *Issuer) unclaimed(w Workers) {
 	if !w.Empty() {
 		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: none(), Open: i.from(0, i.Layout.HorizonTick()-1)})
@@ -174,7 +167,7 @@ func (i *Issuer) sort() {
 func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	i := &Issuer{
 		Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now,
-		Datacenters: []int64{}, Quarantined: []int64{}, Unreadable: []int64{},
+		Datacenters: []int64{}, Unreadable: []int64{},
 	}
 	used, tick := AllTicks(f.Layout), f.Layout.TickAt(now)
 	if !f.Since.IsZero() {
@@ -186,21 +179,9 @@ func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	open := Ticks{max(used.First, tick), used.Last}
 	used.Last = min(used.Last, tick)
 	for _, w := range f.Workers {
-		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Floor: used.First, Open: open})
+		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Open: open})
 	}
 	return i
-}
-
-// find returns what is known of a worker number; false if the issuer lacks it.
-func (i *Issuer) find(worker int64) (Stretch, bool) {
-	at, exact := slices.BinarySearchFunc(i.Stretches, worker, func(s Stretch, n int64) int { return cmp.Compare(s.Workers.First, n) })
-	if !exact {
-		at--
-	}
-	if at < 0 || !i.Stretches[at].Workers.Has(worker) {
-		return Stretch{}, false
-	}
-	return i.Stretches[at], true
 }
 
 // pieces are the ids with used or with open ticks, by worker numbers in ascending order.

@@ -32,16 +32,16 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
 	none := ticks(0, -1)
 	want := []merge.Stretch{
-		{one(0), ticks(at(-10), at(1)-1), at(-10), ticks(at(0), last)},
-		{one(1), ticks(0, at(1)-1), at(-10), ticks(at(0), last)},
-		{one(2), ticks(0, at(-5)-1), at(-10), ticks(at(0), last)},
-		{one(3), ticks(0, at(60)-1), at(60), ticks(at(60), last)},
-		{one(4), ticks(0, at(-5)-1), at(-10), none},
-		{one(5), ticks(0, at(1)-1), at(-10), ticks(at(0), at(1)-1)},
-		{one(6), ticks(0, last), last + 1, none},
-		{one(7), ticks(0, at(-10)-1), at(-10), ticks(at(0), last)},
-		{one(8), ticks(0, last), at(-10), ticks(at(0), last)},
-		{merge.Workers{First: 9, Last: 1023}, none, 0, ticks(at(0), last)},
+		{one(0), ticks(at(-10), at(1)-1), ticks(at(0), last)},
+		{one(1), ticks(0, at(1)-1), ticks(at(0), last)},
+		{one(2), ticks(0, at(-5)-1), ticks(at(0), last)},
+		{one(3), ticks(0, at(60)-1), ticks(at(60), last)},
+		{one(4), ticks(0, at(-5)-1), none},
+		{one(5), ticks(0, at(1)-1), ticks(at(0), at(1)-1)},
+		{one(6), ticks(0, last), none},
+		{one(7), ticks(0, at(-10)-1), ticks(at(0), last)},
+		{one(8), ticks(0, last), ticks(at(0), last)},
+		{merge.Workers{First: 9, Last: 1023}, none, ticks(at(0), last)},
 	}
 	if len(i.Stretches) != len(want) {
 		t.Fatalf("%d stretches, want %d: %+v", len(i.Stretches), len(want), i.Stretches)
@@ -50,9 +50,6 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		if s != want[n] {
 			t.Errorf("got  %+v\nwant %+v", s, want[n])
 		}
-	}
-	if len(i.Quarantined) != 2 {
-		t.Errorf("quarantined: %v", i.Quarantined)
 	}
 }
 
@@ -109,10 +106,10 @@ func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
 	floor, none := minutes(l, -10), ticks(0, -1)
 	term, rest := ticks(floor, minutes(l, 1)-1), ticks(minutes(l, 0), minutes(l, 1)-1) // until its holder finds out
 	for _, want := range []merge.Stretch{
-		{merge.Workers{First: 1, Last: 1}, term, floor, rest},                    // of an earlier incarnation
-		{merge.Workers{First: 2, Last: 2}, ticks(0, last), 0, none},              // of another layout
-		{merge.Workers{First: 3, Last: 31}, none, 0, ticks(minutes(l, 0), last)}, // never claimed
-		{merge.Workers{First: 40, Last: 40}, term, floor, rest},                  // of a datacenter that is not this store's
+		{merge.Workers{First: 1, Last: 1}, term, rest},                        // of an earlier incarnation
+		{merge.Workers{First: 2, Last: 2}, ticks(0, last), none},              // of another layout
+		{merge.Workers{First: 3, Last: 31}, none, ticks(minutes(l, 0), last)}, // never claimed
+		{merge.Workers{First: 40, Last: 40}, term, rest},                      // of a datacenter that is not this store's
 	} {
 		found := false
 		for _, s := range i.Stretches {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
@@ -13,31 +12,21 @@ import (
 
 // read reads all ids, and counts them.
 func (c Config) read(ctx context.Context, r *Report) error {
+	side := "" // of the source that is being read
 	inputs := make([]idsort.Input, len(c.Inputs))
 	for n, in := range c.Inputs {
-		name := c.Sides[in.Side]
 		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (source.Source, error) {
-			opened, err := in.Open(ctx)
-			if err != nil {
-				return nil, &SideError{Side: name, Reason: err}
-			}
-			return sided{opened, name}, nil
+			side = c.Sides[in.Side]
+			return in.Open(ctx)
 		}}
 	}
-	c.Sort.See = func(input int, items []source.Item) {
-		for _, s := range r.Strays {
-			if s.Side != c.Sides[c.Inputs[input].Side] {
-				continue
-			}
-			s.ReadAt(c.Clock.Wall()) // after the ids were read, and so after they were issued
-			for _, item := range items {
-				s.Add(item.ID)
-			}
-		}
-	}
 	sorted, err := idsort.Sort(ctx, inputs, c.Sort)
-	if err != nil {
+	switch {
+	case err == nil:
+	case side == "", errors.As(err, new(*idsort.FullError)):
 		return err
+	default:
+		return &SideError{Side: side, Reason: err}
 	}
 	tally := NewTally(c.Sides, len(inputs), c.Shown)
 	err = sorted.Each(ctx, func(items []source.Item) error {
@@ -55,7 +44,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// fill adds to a report what was read.
+// fill adds the sources and their clashes to a report.
 func (c Config) fill(r *Report, tally *Tally, inputs []*idsort.Seen) {
 	for n, in := range inputs {
 		side := &r.Sides[c.Inputs[n].Side]
@@ -66,7 +55,7 @@ func (c Config) fill(r *Report, tally *Tally, inputs []*idsort.Seen) {
 	}
 	for n := range r.Sides {
 		s := &r.Sides[n]
-		s.Clashing, s.ClashingRows, s.Twice, s.RowsTwice = tally.Of[n], tally.RowsOf[n], tally.Twice[n], tally.RowsTwice[n]
+		s.Clashing, s.ClashingRows, s.Twice = tally.Of[n], tally.RowsOf[n], tally.Twice[n]
 	}
 	for _, clash := range tally.First {
 		for n := range clash.Stands {
@@ -77,18 +66,4 @@ func (c Config) fill(r *Report, tally *Tally, inputs []*idsort.Seen) {
 	if slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side }) {
 		r.Data = &tally.Data
 	}
-}
-
-// sided is a source whose errors name its side.
-type sided struct {
-	source.Source
-	side string
-}
-
-func (s sided) Read(ctx context.Context, items []source.Item) (int, error) {
-	n, err := s.Source.Read(ctx, items)
-	if err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
-		err = &SideError{Side: s.side, Reason: err}
-	}
-	return n, err
 }

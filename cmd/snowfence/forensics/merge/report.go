@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -20,13 +19,13 @@ const (
 	None Verdict = "none"
 	// Clashes: an id is on two sides.
 	Clashes Verdict = "clash"
-	// Possible: no id is on two sides, but future ids may be.
+	// Possible: future ids may be on two sides.
 	Possible Verdict = "possible"
-	// Unknown: nothing was found, but a side has no ids, or some of its texts are no ids.
+	// Unknown: nothing was found, but not everything could be compared.
 	Unknown Verdict = "unknown"
 )
 
-// Config says what is merged.
+// Config names the sides of a merge.
 type Config struct {
 	// Sides are the names of the sides, which are numbered in this order, as Inputs and
 	// Issuers are.
@@ -35,8 +34,6 @@ type Config struct {
 	Issuers []*Issuer
 	// Shown is how many ids are listed: 0 or more.
 	Shown int
-	// Clock tells when ids were read.
-	Clock snowfence.Clock
 	// Sort says how ids are sorted if two sides or more have any.
 	Sort idsort.Config
 }
@@ -47,7 +44,7 @@ type Input struct {
 	idsort.Input
 }
 
-// Report is the result of a check. Its JSON form is what the program prints.
+// Report is the result of a check. The program prints its JSON form.
 type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Summary is the verdict in a sentence.
@@ -55,26 +52,24 @@ type Report struct {
 	Sides   []SideReport `json:"sides"`
 	// Data is nil unless two sides or more have ids.
 	Data      *Data      `json:"data,omitempty"`
-	Strays    []*Strays  `json:"strays"`
 	Forecasts []Forecast `json:"forecasts"`
 }
 
-// SideReport is what is known of one side. HasData is true if it has a source of ids.
+// SideReport describes one side. HasData is true if it has a source of ids.
 type SideReport struct {
 	Name    string          `json:"name"`
 	IDs     uint64          `json:"ids"`
 	Sources []*SourceReport `json:"sources"`
 	Issuers []*Issuer       `json:"issuers"`
 	// Clashing is how many of its ids clash, and ClashingRows in how many rows; Twice
-	// is how many are several times on this side, and RowsTwice in how many rows.
+	// is how many are several times on this side.
 	Clashing     uint64 `json:"clashing_ids"`
 	ClashingRows uint64 `json:"clashing_rows"`
 	Twice        uint64 `json:"ids_twice_on_this_side"`
-	RowsTwice    uint64 `json:"-"`
 	HasData      bool   `json:"-"`
 }
 
-// SourceReport is what was read of one source. Rounded says by which numbers its ids look
+// SourceReport describes one source. Rounded says by which numbers its ids look
 // rounded, or is empty. Invalid is the first text that was skipped, or nil.
 type SourceReport struct {
 	Source       string `json:"source"`
@@ -85,15 +80,6 @@ type SourceReport struct {
 	Invalid      error  `json:"-"`
 }
 
-// ID may have the 64th bit, unlike a [snowfence.ID], and is written without a sign.
-type ID snowfence.ID
-
-// String returns decimal digits.
-func (id ID) String() string { return snowfence.ID(id).String() }
-
-// MarshalText returns decimal digits.
-func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
-
 // Time is a time that JSON shows as RFC 3339, also beyond the year 9999.
 type Time struct{ time.Time }
 
@@ -102,13 +88,13 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.Format(time.RFC3339Nano) + `"`), nil
 }
 
-// Check reads all ids, counts those on several sides, and finds out whether ids of the
+// Check reads all ids, counts the ids on several sides, and finds out whether ids of the
 // future can clash.
 //
 // A *[SideError] is returned if a source can't be opened or read, else an error of
 // sorting or the cause of a context that ended.
 func Check(ctx context.Context, c Config) (*Report, error) {
-	r := &Report{Strays: []*Strays{}, Forecasts: []Forecast{}}
+	r := &Report{Forecasts: []Forecast{}}
 	for n, name := range c.Sides {
 		side := SideReport{Name: name, Sources: []*SourceReport{}, Issuers: []*Issuer{}}
 		side.HasData = slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side == n })
@@ -116,29 +102,20 @@ func Check(ctx context.Context, c Config) (*Report, error) {
 			if i.Side == name {
 				side.Issuers = append(side.Issuers, i)
 			}
-			if side.HasData {
-				r.Strays = append(r.Strays, NewStrays(name, i))
-			}
 		}
 		r.Sides = append(r.Sides, side)
 	}
 	if err := c.read(ctx, r); err != nil {
 		return nil, err
 	}
-	possible := false
-	for _, s := range r.Strays {
-		s.End()
-		possible = possible || s.Open > 0 || s.Used > 0 && !r.side(s.Issuer.Side).HasData
-	}
 	for n, a := range c.Issuers {
 		for _, b := range c.Issuers[n+1:] {
 			f := Predict(a, b)
 			r.judge(&f)
-			possible = possible || f.Outcome != Never
 			r.Forecasts = append(r.Forecasts, f)
 		}
 	}
-	r.conclude(possible)
+	r.conclude()
 	return r, nil
 }
 
@@ -147,27 +124,27 @@ func (r *Report) side(name string) *SideReport {
 	return &r.Sides[slices.IndexFunc(r.Sides, func(s SideReport) bool { return s.Name == name })]
 }
 
-// judge adds to a forecast what the ids of both sides show. Comparing them settles the
-// past. Within a side it does if no id is there twice: only the owner of the side knows
+// judge adds to a forecast the evidence of both sides' ids. Comparing them settles the
+// past. Within a side it does if all ids differ: only the owner of the side knows
 // whether such an id is one or two.
 func (r *Report) judge(f *Forecast) {
 	a, b := r.side(f.Sides[0]), r.side(f.Sides[1])
 	switch {
-	case f.Never || r.Data == nil || !a.HasData || !b.HasData:
-	case !f.Within && slices.ContainsFunc(r.Data.Between, func(p Pair) bool { return p.Sides == f.Sides }):
+	case f.Outcome == Never || r.Data == nil || !a.HasData || !b.HasData:
+	case a != b && slices.ContainsFunc(r.Data.Between, func(p Pair) bool { return p.Sides == f.Sides }):
 		f.Outcome = Clashed
-	case f.FromNow.IsZero() && (!f.Within || a.Twice == 0):
+	case f.FromNow.IsZero() && (a != b || a.Twice == 0):
 		f.Outcome, f.Advice = Never, ""
 	}
 }
 
 // conclude finds the verdict, and says it in a sentence.
-func (r *Report) conclude(possible bool) {
+func (r *Report) conclude() {
 	missing := r.missing()
 	switch {
 	case r.Data != nil && r.Data.Clashing > 0:
 		r.Verdict, r.Summary = Clashes, text.Count(r.Data.Clashing, "id")+" "+text.Plural(r.Data.Clashing, "is", "are")+" on more than one side"
-	case possible:
+	case slices.ContainsFunc(r.Forecasts, func(f Forecast) bool { return f.Outcome != Never }):
 		r.Verdict, r.Summary = Possible, "ids can clash"
 	case missing != "":
 		r.Verdict, r.Summary = Unknown, missing
@@ -179,8 +156,10 @@ func (r *Report) conclude(possible bool) {
 	r.Summary = string(r.Verdict) + ": " + r.Summary
 }
 
-// missing says which ids were not compared, or is empty.
+// missing says which ids were not compared, or is empty. An issuer may still issue the ids
+// of a side whose issuer is not named.
 func (r *Report) missing() string {
+	issued := slices.ContainsFunc(r.Sides, func(s SideReport) bool { return len(s.Issuers) > 0 })
 	for _, side := range r.Sides {
 		if side.HasData && side.IDs == 0 {
 			return "no ids were read of side " + side.Name
@@ -192,6 +171,9 @@ func (r *Report) missing() string {
 			if s.Skipped > 0 {
 				return fmt.Sprintf("%s of side %s %s skipped", text.Count(s.Skipped, "id"), side.Name, text.Plural(s.Skipped, "was", "were"))
 			}
+		}
+		if issued && len(side.Issuers) == 0 {
+			return "the issuer of the ids of side " + side.Name + " is not named, and others may issue them"
 		}
 	}
 	return ""

@@ -11,7 +11,7 @@ type Ticks = Span[snowfence.Tick]
 // Workers is an interval of worker numbers.
 type Workers = Span[int64]
 
-// Empty reports whether the interval has no number.
+// Empty reports whether the interval is empty.
 func (s Span[N]) Empty() bool { return s.Last < s.First }
 
 // Has reports whether a number is in the interval.

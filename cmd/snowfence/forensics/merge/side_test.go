@@ -1,7 +1,6 @@
 package merge_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -113,44 +112,4 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 	if _, err := merge.ParseSides(many); err == nil || !strings.Contains(err.Error(), "and at most 64") {
 		t.Errorf("%v", err)
 	}
-}
-
-func FuzzSides(f *testing.F) {
-	for _, seed := range []string{
-		"eu=players.csv#column=id", "namespace:etcd://u:p@h/ids#orders", "layout:twitter#0-3,8/since=2020-01-01", "-",
-		"postgres://u@h/db#table=t,column=id", "x#query=select #1", "layout:", "=", "a==b", "#", "layout:ms41-seq12#0-0/until=",
-		"layout:ms31-worker31-seq1#9223372036854775807", "file:x",
-	} {
-		f.Add(seed, "other")
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		sides, err := merge.ParseSides([]string{a, b})
-		if err != nil {
-			var wrong *merge.SideError
-			if errors.As(err, &wrong) && (wrong.Side == "" || wrong.Reason == nil) {
-				t.Errorf("%q %q: %+v", a, b, wrong)
-			}
-			return
-		}
-		if len(sides) != 2 {
-			t.Errorf("%q %q: %d sides", a, b, len(sides))
-		}
-		for _, s := range sides {
-			if s.Name == "" || len(s.Data)+len(s.Namespaces)+len(s.Layouts) != 1 {
-				t.Errorf("%q %q: %+v", a, b, s)
-			}
-			for _, l := range s.Layouts {
-				for i, w := range l.Workers {
-					if w.Empty() || w.First < 0 || w.Last >= l.Layout.Workers() || i > 0 && w.First <= l.Workers[i-1].Last+1 {
-						t.Errorf("%q: workers %v", a, l.Workers)
-					}
-				}
-			}
-			for _, d := range s.Data {
-				if d == "" {
-					t.Errorf("%q: no source", a)
-				}
-			}
-		}
-	})
 }

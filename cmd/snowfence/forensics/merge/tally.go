@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // maxStands is how many of the places of one id are named.
@@ -24,7 +23,7 @@ type Stand struct {
 
 // Clash is an id on several sides: how often it is there, and its first places.
 type Clash struct {
-	ID     ID      `json:"id"`
+	ID     string  `json:"id"`
 	Rows   uint64  `json:"rows"`
 	Stands []Stand `json:"stands"`
 }
@@ -40,12 +39,8 @@ type Data struct {
 	// Clashing is how many ids are on several sides.
 	Clashing uint64 `json:"clashing_ids"`
 	// Renumber is how many rows at least need another id, so that each id is on
-	// one side only: of each id all rows but those of the side that has most.
+	// one side only: of each id all rows but the rows of the side that has most.
 	Renumber uint64 `json:"rows_to_renumber"`
-	// Rounded is the evidence that the clashing ids were rounded, or empty.
-	Rounded string `json:"rounded,omitempty"`
-	// FewestOn is the side with fewer clashing rows, if there are two sides and ids clash.
-	FewestOn string `json:"fewest_on,omitempty"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`
 	// First are the lowest ids that clash, with their places.
@@ -59,14 +54,12 @@ type Tally struct {
 	// Of is how many of the clashing ids are on each side, RowsOf in how many rows,
 	// and RowsIn in how many rows of each source.
 	Of, RowsOf, RowsIn []uint64
-	// Twice is how many ids are several times on one side, and RowsTwice in how many
-	// rows, by side. A merge does not cause these.
-	Twice, RowsTwice []uint64
+	// Twice is how many ids are several times on one side, by side. A merge does not cause these.
+	Twice []uint64
 
-	names    []string
-	shown    int
-	rounding source.Rounding // of the clashing ids
-	between  []uint64        // by the numbers of both sides
+	names   []string
+	shown   int
+	between []uint64 // by the numbers of both sides
 
 	// Of the present id: its rows, by side and by source, its sides as bits, its sources
 	// and first places.
@@ -84,7 +77,7 @@ func NewTally(sides []string, sources, shown int) *Tally {
 	n := len(sides)
 	return &Tally{
 		names: sides, shown: shown, rows: counts(n), counts: counts(sources), between: counts(n * n),
-		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n), RowsTwice: counts(n),
+		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n),
 		Data: Data{Between: []Pair{}, First: []Clash{}},
 	}
 }
@@ -119,7 +112,6 @@ func (t *Tally) next() {
 		most = max(most, n)
 		if n > 1 {
 			t.Twice[side]++
-			t.RowsTwice[side] += n
 		}
 		if !clash {
 			continue
@@ -138,10 +130,9 @@ func (t *Tally) next() {
 	}
 	if clash {
 		t.Clashing++
-		t.rounding.Add([]source.Item{{ID: t.id}})
 		t.Renumber += t.all - most
 		if len(t.First) < t.shown {
-			t.First = append(t.First, Clash{ID(t.id), t.all, slices.Clone(t.stands)})
+			t.First = append(t.First, Clash{t.id.String(), t.all, slices.Clone(t.stands)})
 		}
 	}
 	t.all, t.sides, t.sources, t.stands = 0, 0, t.sources[:0], t.stands[:0]
@@ -150,16 +141,9 @@ func (t *Tally) next() {
 // End is called once, after the last row.
 func (t *Tally) End() {
 	t.next()
-	t.Rounded = t.rounding.Text()
 	for i, n := range t.between {
 		if n > 0 {
 			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
-		}
-	}
-	if len(t.names) == 2 && t.Clashing > 0 {
-		t.FewestOn = t.names[0]
-		if t.RowsOf[1] < t.RowsOf[0] {
-			t.FewestOn = t.names[1]
 		}
 	}
 }

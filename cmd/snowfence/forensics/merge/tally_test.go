@@ -5,9 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
@@ -116,46 +114,4 @@ func TestEverySideOfAnIDIsNamedHoweverOftenItStandsOnOne(t *testing.T) {
 	if last := c.Stands[len(c.Stands)-1]; last.Side != 1 || c.Rows != 1001 || len(c.Stands) > 20 {
 		t.Errorf("%+v", c)
 	}
-}
-
-// TestClashingIDsThatLookRoundedAreSaid asks of the ids that clash alone: the others are exact.
-func TestClashingIDsThatLookRoundedAreSaid(t *testing.T) {
-	for _, unit := range []uint64{1, 1000} {
-		var rows []row
-		for n := range uint64(1000) {
-			id := snowfence.ID(117250214228971539 + 7919*n)
-			rows = append(rows, row{id, merge.Stand{Side: int(n % 2)}})
-			if n%10 == 0 {
-				id -= id % snowfence.ID(unit)
-				rows = append(rows, row{id, merge.Stand{Side: 0}}, row{id, merge.Stand{Side: 1}})
-			}
-		}
-		if got := tallied(2, 0, rows).Rounded; strings.HasPrefix(got, "100 of 100 long ids ") != (unit > 1) {
-			t.Errorf("unit %d: %q", unit, got)
-		}
-	}
-}
-
-func TestFewerRowsAreRenumberedOnTheSmallerSide(t *testing.T) {
-	rows := []row{{1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 0}}, {1, merge.Stand{Side: 1}}, {2, merge.Stand{Side: 0}}, {2, merge.Stand{Side: 1}}, {3, merge.Stand{Side: 1}}}
-	tally := tallied(2, 0, rows)
-	if tally.FewestOn != "B" || tally.RowsOf[1] != 2 || tally.Renumber != 2 {
-		t.Errorf("%+v", tally)
-	}
-	if side := tallied(2, 0, rows[5:]).FewestOn; side != "" {
-		t.Error("nothing clashes, but a side is to be renumbered:", side)
-	}
-	if side := tallied(3, 0, rows).FewestOn; side != "" {
-		t.Error("of three sides no one is enough:", side)
-	}
-}
-
-// compose is an id of the default layout.
-func compose(t *testing.T, l snowfence.Layout, at time.Time, worker, sequence int64) snowfence.ID {
-	t.Helper()
-	id, err := l.Compose(snowfence.Parts{Tick: l.TickAt(at), Worker: worker, Sequence: sequence})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
 }

@@ -6,8 +6,8 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// The walk down the bits of an integer remembers two facts for each box: the bits of the
-// field so far equal those of its lower bound, and those of its upper bound.
+// The walk down the bits of an integer remembers two facts for each box: the bits of the field so far
+// equal the bits of its lower bound, and of its upper bound.
 const (
 	atLow  = 1
 	atHigh = 2
@@ -61,7 +61,7 @@ func (w *walk) meet(bit int, state uint8) bool {
 	return false
 }
 
-// Meet reports whether an integer is in both sets. It is exact and lists no integer: two
+// Meet reports whether an integer is in both sets. It is exact and does not list integers: two
 // boxes have four facts, so the walk has 16 states at each bit.
 func Meet(a, b Set) bool {
 	others := b.boxes()
@@ -77,7 +77,7 @@ func Meet(a, b Set) bool {
 
 // Earliest returns when the second of two equal ids of two sets is issued first, by clocks
 // that are right: the later time of the two ticks, or that of the set that is not issued.
-// False is returned if the sets have no integer in common. At most one may be issued.
+// False is returned if the sets have different integers only. At most one may be issued.
 //
 // That time is the beginning of a tick of a, or of b. So it is found by bisecting the ticks
 // of a, with those of b that have begun by then, and the other way round.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +18,12 @@ import (
 
 // column finds the ids in the rows that a query returns.
 type column struct {
-	format Format // of texts that are bytes
-	name   string
-	db     Database
-	tx     *sql.Tx
-	rows   *sql.Rows
-	stop   context.CancelFunc
-	row    uint64
+	name string
+	db   Database
+	tx   *sql.Tx
+	rows *sql.Rows
+	stop context.CancelFunc
+	row  uint64
 }
 
 // connectTimeout bounds how long a server may take to answer at first.
@@ -38,7 +36,7 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &column{format: o.Format, name: Shown(url)}
+	c := &column{name: Shown(url)}
 	if o.Table != "" {
 		c.name += " " + Shown(o.Table+"."+o.Column)
 	}
@@ -134,30 +132,19 @@ func (c *column) next(r *reader) (Item, error) {
 	if err := c.rows.Scan(&value); err != nil {
 		return Item{}, c.fault(r.Place(c.row), err)
 	}
-	var text []byte
 	switch v := value.(type) {
 	case int64:
 		return Item{snowfence.ID(v), c.row}, nil // the bits, also of the 64th
 	case uint64:
 		return Item{snowfence.ID(v), c.row}, nil
 	case []byte:
-		text = v
+		return r.read(bytes.TrimSpace(v), c.row)
 	case string:
-		text = []byte(v)
+		return r.read([]byte(strings.TrimSpace(v)), c.row)
 	case nil:
-		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out, --skip-invalid counts them")
-	default:
-		return Item{}, r.refuse(c.row, fault("column", fmt.Sprint(v), "is of type %T: ids are whole numbers or texts", v), "")
+		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out")
 	}
-	switch {
-	case c.format != Binary && c.format != BinaryLittle:
-		return r.read(bytes.TrimSpace(text), c.row)
-	case len(text) != width:
-		return Item{}, r.refuse(c.row, fault("column", string(text), "has %d bytes, not %d", len(text), width), "")
-	case c.format == Binary:
-		return Item{snowfence.ID(binary.BigEndian.Uint64(text)), c.row}, nil
-	}
-	return Item{snowfence.ID(binary.LittleEndian.Uint64(text)), c.row}, nil
+	return Item{}, r.refuse(c.row, fault("column", fmt.Sprint(value), "is of type %T: ids are whole numbers or texts", value), "")
 }
 
 // Close implements Source. It does not wait for the rest of the rows.

@@ -88,13 +88,6 @@ func TestSQLColumnsAreRead(t *testing.T) {
 			t.Errorf("NULL, skipped: %s, %v", shown(items), err)
 		}
 
-		binary := map[string]string{"postgres": "BYTEA", "mysql": "BINARY(8)"}[scheme]
-		literal := map[string]string{"postgres": `'\x0000000000000005'`, "mysql": "X'0000000000000005'"}[scheme]
-		do("CREATE TABLE keyed (k "+binary+")", "INSERT INTO keyed VALUES ("+literal+")")
-		if items, _, err := columnOf(t, url, Options{Table: "keyed", Column: "k", Format: Binary}); shown(items) != "5@1" || err != nil {
-			t.Errorf("binary: %s, %v", shown(items), err)
-		}
-
 		// Names are quoted, and the password may come of the environment.
 		odd := map[string]string{"postgres": `"a ""b"`, "mysql": "`a \"b`"}[scheme]
 		do("CREATE TABLE "+odd+" (id BIGINT)", "INSERT INTO "+odd+" VALUES (8)")

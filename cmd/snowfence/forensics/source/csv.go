@@ -33,8 +33,6 @@ const maxColumns = 1 << 20
 func newTable(in *input, o Options) (*table, error) {
 	t := &table{input: in}
 	switch n, err := strconv.Atoi(o.Column); {
-	case o.Column == "":
-		return nil, wrong("column", "must say which column of the CSV has the ids")
 	case err != nil:
 		t.column = o.Column
 	case n < 1 || n > maxColumns:
@@ -49,7 +47,7 @@ func newTable(in *input, o Options) (*table, error) {
 	return t, nil
 }
 
-// bounded ends a record that is too long, such as one whose quote is never closed.
+// bounded ends a record that is too long, such as a record with an open quote.
 type bounded struct {
 	*table
 	in io.Reader
@@ -112,14 +110,15 @@ func (t *table) record(r *reader) ([]string, error) {
 		}
 		switch {
 		case t.csv.Comma == '\t' && within(func(r rune) bool { return r == '\n' }):
-			// Most programs that write TSV never quote: the lines up to the next quote would be lost.
-			invalid := refuse("has a quote that is not closed in its line: in TSV a record is one line; export CSV, or leave out the quote that begins the field")
+			// Few programs that write TSV quote: the lines up to the next quote would be lost.
+			invalid := refuse("has a quote that is not closed in its line: export CSV, or leave out the quote")
 			invalid.fatal = true
 			return nil, invalid
 		case within(endsLine):
 			return nil, refuse("has a line end within that is neither LF nor CR LF")
 		case len(record) != t.fields:
-			return nil, refuse("has %s, and line %d has %d: a field with the separator in it must be within quotes", text.Count(len(record), "field"), t.first, t.fields)
+			return nil, refuse("has %s, and line %d has %d: a field with the separator in it must be within quotes",
+				text.Count(len(record), "field"), t.first, t.fields)
 		case t.column == "" && len(record) <= t.index:
 			return nil, refuse("has no column %d, only %d", t.index+1, len(record))
 		}
@@ -127,8 +126,8 @@ func (t *table) record(r *reader) ([]string, error) {
 	}
 }
 
-// broken is for bytes that are no record. A record of several lines can't be skipped, because
-// lines of others may be in it.
+// broken returns the error for bytes that can't be read as a record. A record of several lines can't be
+// skipped, because lines of others may be in it.
 func (t *table) broken(r *reader, err error) error {
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -157,7 +156,7 @@ func (t *table) header(r *reader, record []string) error {
 		return wrong("column", "%s: has no column %q; line %d has %s", r.name, t.column, t.at, printable(clip(strings.Join(names, ", "))))
 	}
 	if slices.Contains(names[t.index+1:], t.column) {
-		return wrong("column", "%s: has two columns %q; a number, --column %d, says which in a file without a header", r.name, t.column, t.index+1)
+		return wrong("column", "%s: has two columns %q", r.name, t.column)
 	}
 	t.column = ""
 	return nil

@@ -1,18 +1,18 @@
 // Package source reads ids from wherever people keep them: files, standard
 // input and columns of databases.
 //
-//	PATH                         text, CSV or binary, each also in gzip, bzip2 or zstd
+//	PATH                         text, or a column of CSV, each also in gzip or zstd
 //	-                            the same from standard input
 //	postgres://user@host/db      a column of PostgreSQL
 //	mysql://user@host/db         a column of MySQL or MariaDB; mariadb:// too
 //
-// It promises that an id is never misread in silence. What is no id is an
-// [InvalidError], or is counted when it may be skipped. A text with several readings
-// is read as the likeliest, and a source whose texts are not all of one encoding is
-// refused. A packed stream that breaks off is an error, and so is a header that was
-// not announced. Each line, or record, is an id, or is refused, but for blank ones and comments.
+// It promises that every id is read exactly. Any other text is an [InvalidError], or is counted when it
+// may be skipped. A text with several readings is read as the likeliest, and a source whose texts are
+// not all of one encoding is refused. A packed stream that breaks off is an error, and so is a header
+// that was not announced. Each line, or record, is an id, or is refused, but for blank ones and
+// comments.
 //
 // Every id comes with a number that says where it stood; [Source.Place] turns it
 // into words. Ids are read in bulk, and in bounded memory however long a source
-// is. No message of this package shows a password.
+// is. All messages of this package hide passwords.
 package source

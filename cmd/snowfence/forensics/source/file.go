@@ -3,7 +3,6 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +21,7 @@ const (
 	leastBuffer = 16 << 10
 	// maxLine is the longest line or record.
 	maxLine = 1 << 20
-	// width is the length of an id in the binary formats, in bytes.
-	width = 8
-	// mark is what some programs put at the beginning of UTF-8.
+	// mark is put at the beginning of UTF-8 by some programs.
 	mark = "\xef\xbb\xbf"
 )
 
@@ -32,45 +29,35 @@ const (
 // the parser, so a silent stream does not keep a reader from seeing its context end.
 type input struct {
 	*bufio.Reader
-	at   uint64 // the line, or id, that was taken last
+	at   uint64 // the line that was taken last
 	done atomic.Int64
 	in   *io.PipeReader
 	out  *io.PipeWriter
-
-	regular bool
-	ended   chan struct{} // closed when nothing is read any more
 }
 
 // openFile opens a file or standard input.
 func openFile(name string, o Options) (Source, error) {
-	format, err := formatOf(name, o)
-	if err != nil {
+	if err := fileName(name); err != nil {
 		return nil, err
 	}
 	in, err := openInput(name, o)
 	if err != nil {
 		return nil, err
 	}
-	shown := shownFile(name)
-	switch format {
-	case CSV:
-		c, err := newTable(in, o)
-		if err != nil {
-			return nil, errors.Join(err, in.Close())
-		}
-		return newReader(shown, "line", o, c), nil
-	case Binary:
-		return newReader(shown, "id", o, &words{in, binary.BigEndian}), nil
-	case BinaryLittle:
-		return newReader(shown, "id", o, &words{in, binary.LittleEndian}), nil
+	if o.Column == "" {
+		return newReader(shownFile(name), "line", o, &lines{input: in}), nil
 	}
-	return newReader(shown, "line", o, &lines{input: in}), nil
+	t, err := newTable(in, o)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return newReader(shownFile(name), "line", o, t), nil
 }
 
-// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so
-// the goroutine opens all that is no regular file.
+// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so the goroutine
+// opens all but regular files.
 func openInput(name string, o Options) (*input, error) {
-	in, buffer, file := &input{ended: make(chan struct{})}, mostBuffer, io.NopCloser(o.Stdin)
+	in, buffer, file := &input{}, mostBuffer, io.NopCloser(o.Stdin)
 	if name == "-" && o.Stdin == nil {
 		return nil, errors.New("there is no standard input")
 	}
@@ -80,7 +67,7 @@ func openInput(name string, o Options) (*input, error) {
 			return nil, err
 		}
 		file = nil
-		if in.regular = info.Mode().IsRegular(); in.regular {
+		if info.Mode().IsRegular() {
 			if file, err = os.Open(name); err != nil {
 				return nil, pathFault(name, err)
 			}
@@ -90,8 +77,7 @@ func openInput(name string, o Options) (*input, error) {
 	in.in, in.out = io.Pipe()
 	in.Reader = bufio.NewReaderSize(in.in, buffer)
 	go func() {
-		defer close(in.ended)
-		err := in.pump(name, file, o, buffer)
+		err := in.pump(name, file, buffer)
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", shownFile(name), err)
 		}
@@ -102,14 +88,14 @@ func openInput(name string, o Options) (*input, error) {
 
 // pump moves the bytes, unpacked if they are packed, to the parser. However many the
 // bytes are, the parser takes them in bounded memory.
-func (in *input) pump(name string, file io.ReadCloser, o Options, buffer int) (err error) {
+func (in *input) pump(name string, file io.ReadCloser, buffer int) (err error) {
 	if file == nil {
 		if file, err = os.Open(name); err != nil {
 			return pathFault(name, err)
 		}
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	r, err := unpacked(bufio.NewReaderSize(counted{file, &in.done}, buffer), o)
+	r, err := unpacked(bufio.NewReaderSize(counted{file, &in.done}, buffer))
 	if err == nil {
 		_, err = io.CopyBuffer(in.out, r, make([]byte, buffer))
 	}
@@ -137,8 +123,8 @@ func stat(name string) (fs.FileInfo, error) {
 	return info, pathFault(name, err)
 }
 
-// pathFault is an error about a path, with the path as it may be shown. Where there
-// is no such file, the end of its name may have been meant for an option.
+// pathFault is an error about a path, with the path as it may be shown. If the file is missing, the end
+// of its name may have been meant for an option.
 func pathFault(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
@@ -160,14 +146,10 @@ func (in *input) abort(cause error) {
 func (in *input) Done() int64 { return in.done.Load() }
 
 // Close leaves a goroutine that waits for standard input or a pipe to wait: nothing can
-// wake it. A source that is kept for its places keeps no buffers.
+// wake it. A source that is kept for its places gives its buffers back.
 func (in *input) Close() error {
 	in.Reader = nil
-	err := in.in.Close()
-	if in.regular {
-		<-in.ended
-	}
-	return err
+	return in.in.Close()
 }
 
 // lines finds the ids of a text: one a line.
@@ -245,26 +227,4 @@ func tooLong(r *reader, at uint64) error {
 	invalid := r.refuse(at, fault("text", "", "is longer than %d bytes", maxLine), "")
 	invalid.fatal = true
 	return invalid
-}
-
-// words finds ids of 8 bytes each.
-type words struct {
-	*input
-	order binary.ByteOrder
-}
-
-func (w *words) next(r *reader) (Item, error) {
-	b, err := w.Peek(width)
-	if errors.Is(err, io.EOF) && len(b) > 0 {
-		reason := fault("binary", fmt.Sprintf("%x", b), "has %d bytes at the end, not %d", len(b), width)
-		_, _ = w.Discard(len(b)) // there are so many
-		return Item{}, r.refuse(w.at+1, reason, "")
-	}
-	if err != nil {
-		return Item{}, err
-	}
-	w.at++
-	item := Item{snowfence.ID(w.order.Uint64(b)), w.at}
-	_, err = w.Discard(width)
-	return item, err
 }

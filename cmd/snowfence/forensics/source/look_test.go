@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 )
 
-// TestLookTellsWhatOpenWould looks at sources that can't be opened, and opens none.
+// TestLookTellsWhatOpenWould looks at sources that can't be opened.
 func TestLookTellsWhatOpenWould(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ids")
@@ -32,7 +32,6 @@ func TestLookTellsWhatOpenWould(t *testing.T) {
 		{path + "2", Options{}, 0, "no such file"},
 		{dir, Options{}, 0, "is a directory"},
 		{"redis://h/0", Options{}, 0, "ids are read from"},
-		{path, Options{Format: Text, Column: "id"}, 0, "must not be given with --format text"},
 		{"postgres://me:secret@h/d", Options{}, 0, "needs --table and --column, or --query"},
 		{"mysql://me:${NOT_SET}@h/d", Options{Query: "SELECT 1", Expand: expand()}, 0, "variable NOT_SET is not set or empty"},
 	} {

@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,13 +16,13 @@ import (
 type Place struct {
 	// Name is for [Open]. It may have a password.
 	Name string
-	// Given is the text behind its #, by [PlaceKeys]; nil if there is none.
+	// Given is the text behind its #, by [PlaceKeys]; it may be nil.
 	Given map[string]string
 }
 
 // PlaceKeys are the keys behind the # of a place, named as the flags are.
 func PlaceKeys() []string {
-	return []string{"column", "encoding", "format", "gzip", "query", "separator", "table"}
+	return []string{"column", "encoding", "query", "separator", "table"}
 }
 
 // ParsePlace reads a source as a command line names it:
@@ -82,43 +83,28 @@ func (p Place) wrong(option, limit string) error {
 // can't be read or is for another kind of source.
 func (p Place) Options(flags Options) (Options, error) {
 	o, database := flags, engine.IsDatabase(p.Name)
-	has := func(key string) bool { return p.Given[key] != "" }
-	format := flags.Format
-	if has("format") {
-		format = Format(p.Given["format"])
-	}
-	switch {
-	case database:
-		o.Separator, o.Gzip = 0, ""
-		if has("table") || has("query") {
-			o.Format = "" // it is that of others
-		}
-	case !has("column") && format != "" && format != CSV && (has("format") || o.Table != ""):
-		o.Table, o.Query, o.Column = "", "", "" // the column is that of others
-	default:
+	if database {
+		o.Separator = 0
+	} else {
 		o.Table, o.Query = "", ""
 	}
-	if has("column") || has("table") {
+	if p.Given["column"] != "" || p.Given["table"] != "" {
 		o.Query = ""
 	}
-	if has("query") {
+	if p.Given["query"] != "" {
 		o.Table, o.Column = "", ""
 	}
-	for _, key := range PlaceKeys() {
-		value, given := p.Given[key]
-		if !given {
-			continue
-		}
-		err := o.Set(key, value)
+	for _, key := range slices.Sorted(maps.Keys(p.Given)) {
+		err := o.Set(key, p.Given[key])
 		switch {
 		case err != nil:
-		case database && (key == "gzip" || key == "separator"):
+		case database && key == "separator":
 			err = errors.New("is for files and streams, and this is a database")
 		case !database && (key == "query" || key == "table"):
 			err = errors.New("is for databases, and this is none")
 		}
 		if err != nil {
-			return o, p.wrong(key+" "+strconv.Quote(value), err.Error())
+			return o, p.wrong(key+" "+strconv.Quote(p.Given[key]), err.Error())
 		}
 	}
 	return o, nil

@@ -22,10 +22,10 @@ func TestOptionsStandBehindTheHash(t *testing.T) {
 		{"ids#orders", "ids#orders", nil}, // a file of that name
 		{"ids#colum=1", "ids#colum=1", nil},
 		{"#", "#", nil},
-		{"a#column=1#gzip=auto", "a#column=1", map[string]string{"gzip": "auto"}},
+		{"a#column=1#encoding=hex", "a#column=1", map[string]string{"encoding": "hex"}},
 		{"-", "-", nil},
 		{"-#encoding=hex", "-", map[string]string{"encoding": "hex"}},
-		{"ids.csv#separator=;,format=csv", "ids.csv", map[string]string{"separator": ";", "format": "csv"}},
+		{"ids.csv#separator=;,column=id", "ids.csv", map[string]string{"separator": ";", "column": "id"}},
 		{"ids.csv#separator=#,column=a=b", "ids.csv", map[string]string{"separator": "#", "column": "a=b"}},
 	} {
 		p, err := ParsePlace(x.text)
@@ -39,13 +39,13 @@ func TestPlaceThatCannotBeReadSaysWhy(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      `source: is empty: must be a file, - for standard input`,
 		"#column=1":                             `source: has no place before the #`,
-		"y#column=1,colour=re":                  `y: option "colour": must be KEY=VALUE, with a key of column, encoding, format, gzip, query, separator, table`,
+		"y#column=1,colour=re":                  `y: option "colour": must be KEY=VALUE, with a key of column, encoding, query, separator, table`,
 		"y#column=1,":                           "",
 		"y#column=1,,":                          `y: option ",": must be KEY=VALUE`,
 		"y#column=1,column=2":                   `y: option column "2": must be given once`,
 		"y#column=":                             `y: option column: must be given once and not be empty`,
 		"postgres://u:hush@h/d#table=t,colum=1": `postgres://u:xxxxx@h/d: option "colum": must be KEY=VALUE`,
-		"a\x1b[2J#format=text,x=y":              `"a\x1b[2J": option "x"`,
+		"a\x1b[2J#encoding=hex,x=y":             `"a\x1b[2J": option "x"`,
 	} {
 		_, err := ParsePlace(text)
 		switch {
@@ -57,8 +57,8 @@ func TestPlaceThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
-// TestOptionThatIsNoneIsNamed: of a path it can only be told where there is no such
-// file. What may be a password is not shown.
+// TestOptionThatIsNoneIsNamed: of a path it shows only if the file is missing. A possible password
+// stays hidden.
 func TestOptionThatIsNoneIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "ids#colum=1")
@@ -67,7 +67,7 @@ func TestOptionThatIsNoneIsNamed(t *testing.T) {
 	}
 	for _, x := range []struct{ name, want string }{
 		{odd, ""},
-		{filepath.Join(dir, "b#colum=1"), `b#colum=1: option "colum": is none, and no file has the whole name: must be one of column, encoding, format, gzip, query, separator, table`},
+		{filepath.Join(dir, "b#colum=1"), `b#colum=1: option "colum": is none, and no file has the whole name: must be one of column, encoding, query, separator, table`},
 		{"-#colum=1", `-#colum=1: option "colum": is none`},
 		{filepath.Join(dir, "a#b#sep=1,column=2"), `option "sep": is none`},
 		{filepath.Join(dir, "b#1"), "b#1: no such file"},

@@ -35,7 +35,7 @@ type reader struct {
 
 // scanner finds the ids of one kind of source.
 type scanner interface {
-	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for a text that is no id.
+	// next returns the next id: [io.EOF] at the end, or an error of [reader.refuse] for an invalid text.
 	next(r *reader) (Item, error)
 	// ready reports whether next does not wait.
 	ready() bool
@@ -51,15 +51,13 @@ func newReader(name, unit string, o Options, s scanner) *reader {
 
 func (r *reader) Name() string { return r.name }
 
-func (r *reader) Place(at uint64) string {
-	if r.unit == "id" {
-		return fmt.Sprintf("id %d (byte %d)", at, (at-1)*width)
-	}
-	return fmt.Sprintf("%s %d", r.unit, at)
-}
+func (r *reader) Place(at uint64) string { return fmt.Sprintf("%s %d", r.unit, at) }
 
 // Read waits for the first id alone.
 func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
 	defer context.AfterFunc(ctx, func() { r.abort(context.Cause(ctx)) })()
 	text, isText := r.scanner.(*lines)
 	for n < len(items) && (n == 0 || r.ready()) {
@@ -110,7 +108,7 @@ func (r *reader) read(text []byte, at uint64) (Item, error) {
 		return Item{}, r.refuse(at, err, hintOf(string(text), at))
 	}
 	if len(text) > 1 && text[1]|0x20 == 'x' && readings[0].Encoding == decode.Hex {
-		return Item{readings[0].ID, at}, nil // it says what it is
+		return Item{readings[0].ID, at}, nil // its prefix marks it
 	}
 	return Item{readings[0].ID, at}, r.agree(readings[0].Encoding, at)
 }
@@ -152,7 +150,7 @@ func (r *reader) agree(e decode.Encoding, at uint64) error {
 	return nil
 }
 
-// refuse returns the error for a text that is no id.
+// refuse returns the error for an invalid text.
 func (r *reader) refuse(at uint64, reason error, hint string) *InvalidError {
 	return &InvalidError{Source: r.name, Place: r.Place(at), Reason: reason, Hint: hint}
 }
@@ -171,7 +169,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// hintOf guesses what a text is that is no id.
+// hintOf guesses the origin of an invalid text.
 func hintOf(line string, at uint64) string {
 	switch foreign, err := decode.ReadForeign(line); {
 	case err == nil && foreign != nil:
@@ -179,7 +177,7 @@ func hintOf(line string, at uint64) string {
 	case strings.ContainsFunc(line, endsLine):
 		return "lines must end in LF or CR LF: tr '\\r' '\\n' converts lines that end in CR"
 	case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == utf8.RuneError }):
-		return "it looks like no text: --format binary reads 8 bytes an id"
+		return "it looks like no text in UTF-8: unpack or convert it, and check standard input"
 	case ofSpreadsheet.MatchString(line):
 		return "it looks like a number as a spreadsheet shows it, which may be rounded: let it export the column as text"
 	case strings.ContainsAny(line, ",;\t|"):

@@ -13,13 +13,12 @@ import (
 // is too short. Then different ids can have become equal, and equal ids show nothing about the rows.
 type Rounding struct {
 	decimal lookalikes // by a spreadsheet
-	double  lookalikes // by a double that is written in whole
-	printed lookalikes // by a double as JavaScript writes it
+	double  lookalikes // by a double, which is written in whole or as JavaScript does
 }
 
 // lookalikes are ids that can be rounded in one way: with more digits than the way keeps, so that
 // chance rounds few of them. Alike look rounded; odd of them do not look rounded one digit further:
-// ids that are made of round numbers have none.
+// ids that are made of round numbers lack odd ids.
 type lookalikes struct{ long, alike, odd uint64 }
 
 const (
@@ -40,9 +39,11 @@ func (r *Rounding) Add(items []Item) {
 		id := uint64(item.ID)
 		kept := lastKept(id)
 		if width := bits.Len64(id); width >= leastBits {
-			unit := uint64(1) << (width - mantissa)
-			r.double.add(id%unit == 0, id%(2*unit) != 0)
-			r.printed.add(printedByDouble(id), id%kept != 0)
+			if unit := uint64(1) << (width - mantissa); id%unit == 0 {
+				r.double.add(true, id%(2*unit) != 0)
+			} else {
+				r.double.add(printedByDouble(id), id%kept != 0)
+			}
 		}
 		if kept > 1 {
 			r.decimal.add(id%kept == 0, id%(10*kept) != 0)
@@ -89,9 +90,7 @@ func (r *Rounding) Text() string {
 	case r.decimal.rounded():
 		return of(r.decimal, fmt.Sprintf("have no more than %d digits before their zeros, which is all that a spreadsheet keeps", digits))
 	case r.double.rounded():
-		return of(r.double, fmt.Sprintf("are numbers that a double holds: %d bits, as JavaScript and JSON tools keep them", mantissa))
-	case r.printed.rounded():
-		return of(r.printed, fmt.Sprintf("are written as JavaScript writes a double: %d bits", mantissa))
+		return of(r.double, fmt.Sprintf("are numbers that a double holds or JavaScript writes: %d bits", mantissa))
 	}
 	return ""
 }

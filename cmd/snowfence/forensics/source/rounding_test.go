@@ -32,12 +32,12 @@ func TestRoundedIDsAreKnown(t *testing.T) {
 			}
 			return exact(i, random) / 1000 * 1000
 		}, "of 1,000 long ids have no more than 15 digits"},
-		"a double":            {8, func(i int, random uint64) uint64 { return uint64(float64(exact(i, random))) }, "8 of 8 long ids are numbers that a double holds"},
+		"a double":            {8, func(i int, random uint64) uint64 { return uint64(float64(exact(i, random))) }, "8 of 8 long ids are numbers that a double"},
 		"a double of 63 bits": {100, func(_ int, random uint64) uint64 { return uint64(float64(random>>1 | 1<<62)) }, "100 of 100 long ids are numbers that a double"},
 		"JavaScript's text": {100, func(i int, random uint64) uint64 {
 			n, _ := strconv.ParseUint(strconv.FormatFloat(float64(exact(i, random)), 'f', -1, 64), 10, 64)
 			return n
-		}, "100 of 100 long ids are written as JavaScript"},
+		}, "of 100 long ids are numbers that a double holds or JavaScript writes"},
 		"too few":                         {7, func(i int, random uint64) uint64 { return exact(i, random) / 1000 * 1000 }, ""},
 		"as they were made":               {10_000, exact, ""},
 		"a sequence that is always 0":     {1000, func(i int, _ uint64) uint64 { return tick(i)<<22 | 5<<12 }, ""},

@@ -16,20 +16,19 @@ type Item struct {
 	// ID may have the 64th bit set; see [snowfence.ParseUnsigned].
 	ID snowfence.ID
 	// At counts the parts of a source from 1: the line of a text, the line at which a
-	// record of CSV begins, the id of a binary file, the row of a result. Within a
-	// source it only grows.
+	// record of CSV begins, the row of a result. Within a source it only grows.
 	At uint64
 }
 
 // Source is a stream of ids, for one goroutine at a time but for Done and Skipped.
 type Source interface {
-	// Name says in messages where the ids come from. It has no password.
+	// Name says in messages where the ids come from, without a password.
 	Name() string
 
 	// Read fills items with the ids that come next, and returns how many they
 	// are: at least one when the error is nil. At the end it returns 0 and
-	// [io.EOF]. With any other error the items before it count, and the source is
-	// of no more use. An *[InvalidError] is returned for a text that is no id.
+	// [io.EOF]. With any other error the items before it count, and the source has ended. An
+	// *[InvalidError] is returned for an invalid text.
 	Read(ctx context.Context, items []Item) (n int, err error)
 
 	// Place says where an item of this source stood: "line 12", "row 7".
@@ -39,14 +38,15 @@ type Source interface {
 	// gzip; always 0 for a database. It may be called at any time.
 	Done() int64
 
-	// Skipped is how many texts were no ids, and the first or nil, at any time.
+	// Skipped is how many invalid texts were skipped, and the first or nil, at any time.
 	Skipped() (n uint64, first error)
 
-	// Close gives back what the source holds. Standard input stays open.
+	// Close frees the source. Standard input stays open.
 	Close() error
 }
 
-// UsageError is returned for options and places that are wrong: it says which, and the limit. It has no password.
+// UsageError is returned for options and places that are wrong: it names the option and the limit,
+// without a password.
 type UsageError string
 
 func (e UsageError) Error() string { return string(e) }
@@ -62,14 +62,14 @@ func wrong(option, format string, args ...any) error {
 // ErrNoServer is wrapped when a database is out of reach or refuses the query.
 var ErrNoServer = errors.New("snowfence: database gave no ids")
 
-// InvalidError is returned for a text that is no id. It wraps the reason, which wraps
+// InvalidError is returned for an invalid text. It wraps the reason, which wraps
 // [snowfence.ErrInvalidID].
 type InvalidError struct {
 	// Source and Place say where the text stood.
 	Source, Place string
-	// Reason says why it is no id.
+	// Reason says why the text is invalid.
 	Reason error
-	// Hint says what may help, or is empty.
+	// Hint names a remedy, or is empty.
 	Hint string
 
 	fatal bool // it can't be skipped
@@ -99,14 +99,14 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 }
 
 // Look returns the size of a source in bytes as they are stored, or 0 if that is not known.
-// It reads nothing, but returns the errors of [Open] that need no reading: an hour is lost
+// It returns the errors of [Open] that show before reading: an hour is lost
 // if only then the last of many sources is found missing.
 func Look(name string, o Options) (size int64, err error) {
 	if engine.IsDatabase(name) {
 		_, err := databaseURL(name, o)
 		return 0, err
 	}
-	if _, err := formatOf(name, o); err != nil || name == "-" {
+	if err := fileName(name); err != nil || name == "-" {
 		return 0, err
 	}
 	info, err := stat(name)
@@ -118,4 +118,12 @@ func Look(name string, o Options) (size int64, err error) {
 		return 0, pathFault(name, err)
 	}
 	return max(1, info.Size()), f.Close()
+}
+
+// fileName returns an error for a URL with an unknown scheme.
+func fileName(name string) error {
+	if scheme, _, ok := strings.Cut(name, "://"); ok && !strings.ContainsAny(scheme, "/.") {
+		return fmt.Errorf("%s://: ids are read from files, standard input, postgres:// and mysql://", Shown(scheme))
+	}
+	return nil
 }
