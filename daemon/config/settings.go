@@ -73,7 +73,7 @@ type Log struct {
 
 // Limits bound the load of one client. Zero means the default.
 type Limits struct {
-	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request; fewer for a generator that can't number so many within its max-burst and max-wait"`
+	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request; fewer where max-burst and max-wait allow fewer"`
 	Body         int           `key:"body" unit:"bytes" default:"4096" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
 	Header       int           `key:"header" unit:"bytes" default:"16384" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
 	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
