@@ -17,7 +17,7 @@ const (
 // Policy says what a [Generator] does when time and demand do not agree: when the wall clock
 // steps back, and when a tick has too few ids. It has three durations where other generators
 // have modes. The zero value is the default policy. Zero means the default of each duration
-// too, so "none" is written as the shortest duration, 1 ns.
+// too. A MaxRollback or MaxBurst of 1 ns means none.
 type Policy struct {
 	// MaxRollback is how far behind the generator's now the wall clock may fall while ids
 	// are still issued. Beyond it the generator stops and issues nothing until the clock

@@ -109,11 +109,10 @@
 //
 // # What is not promised
 //
-// Ids of different worker ids are ordered only as well as clocks agree. A live clone of the
-// process's memory repeats ids until one of the two sees the other's write. So does a store
-// that forgets more than it declares, and a replaced primary that still acknowledges. Two
-// stores are two spaces, also two folders of the file store.
+// Ids of different worker ids are ordered only as well as clocks agree. Two stores are two
+// spaces, also two folders of the file store.
 //
-// docs/guarantees.md has each promise with its limits and tests. docs/proof.md says why no
-// two ids are equal. ARCHITECTURE.md shows the code.
+// docs/guarantees.md has each promise with its limits and tests; the ends of "Uniqueness" list all
+// that can make ids repeat, such as a live clone of the process. docs/proof.md says why no two ids
+// are equal. ARCHITECTURE.md shows the code.
 package fence

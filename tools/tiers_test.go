@@ -36,9 +36,8 @@ var support = []string{
 	"store/storetest", "store/faultstore", "counter/countertest", "daemon/kind/kindtest",
 }
 
-// tiers is the architecture, from the bottom up. A line is a package, a ! if it does I/O, the packages
-// of this project that it imports, and after a bar the modules of others. A package imports only
-// packages above it.
+// tiers is the architecture. A line is a package, a ! if it does I/O, the packages of this project that it
+// imports, and after a bar the modules of others. A package imports only packages of earlier lines.
 const tiers = `
 # ids, layouts and contracts
 .

@@ -73,7 +73,7 @@ type vectorCase struct {
 	Steps []map[string]any `json:"steps"`
 }
 
-// clockCases are about the clock beyond what docs/lending.md rules.
+// clockCases are about waits for the clock, which testdata/lending.json lacks: they keep no id from being equal.
 func clockCases(claim map[string]any) []vectorCase {
 	const noon = 1795608000000
 	stamp := func(wall, times int, id any) map[string]any {

@@ -99,14 +99,12 @@ func (f *field) parseQuantity(s string) (int64, error) {
 
 // inRange returns an error that says the range unless it has the number. A range without a least number has 0.
 func (f *field) inRange(n int64) error {
-	q, none := f.quantity(), f.tag.Get("none")
+	q := f.quantity()
 	switch least, most := q.write(f.least), q.write(f.most); {
 	case f.most == 0 && n > 0, f.most > 0 && f.least <= n && n <= f.most:
 		return nil
-	case f.most == 0 && none == "":
-		return fmt.Errorf("must be %s, above 0", q.form)
 	case f.most == 0:
-		return fmt.Errorf("must be %s, above 0; none is %s", q.form, none)
+		return fmt.Errorf("must be %s, %s", q.form, cmp.Or(f.tag.Get("above"), "above 0"))
 	default:
 		return fmt.Errorf("must be %s, from %s to %s", q.form, least, most)
 	}

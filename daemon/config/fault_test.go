@@ -3,9 +3,11 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence/daemon/engine"
 )
@@ -59,7 +61,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"layout that is too wide", "layout: ms 37 · worker 20 · seq 16", []string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
 		{"namespace", "namespace: My Orders", []string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
 		{"rollback of zero", "generators: {a: {policy: {max-rollback: 0s}}}", []string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration such as 500ms, 10s or 1h30m, above 0; none is 1ns`}},
-		{"wait of zero", "generators: {a: {policy: {max-wait: 0s}}}", []string{`%:1:37: generators.a.policy.max-wait: "0s": must be a duration such as 500ms, 10s or 1h30m, above 0; none is 1ns`}},
+		{"wait of zero", "generators: {a: {policy: {max-wait: 0s}}}", []string{`%:1:37: generators.a.policy.max-wait: "0s": must be a duration such as 500ms, 10s or 1h30m, at least two ticks of the layout`}},
 		{"wait below two ticks", "generators: {a: {policy: {max-wait: 1ms}}}", []string{`%:1:37: generators.a.policy.max-wait: "1ms": must be at least two ticks, 2ms`}},
 		{"worker beyond the layout", "generators: {a: {worker: 1024}}", []string{`%:1:26: generators.a.worker: "1024": must be from 0 to 1023`}},
 		{"worker beyond its datacenter", "generators: {a: {preset: twitter, datacenter: 1, worker: 32}}", []string{`%:1:58: generators.a.worker: "32": must be from 0 to 31, the workers of one datacenter with layout ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z`}},
@@ -83,6 +85,40 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 	expectFaults(t, Sources{File: write(t, "htp: x\nlog: {level: loud}\nlimits: {batch: 0}\n"), Environ: []string{"SNOWFENCE_HTTP=here"}},
 		`%:1:1: htp: unknown key; did you mean "http"?`, `%:2:14: log.level: "loud": must be debug, info, warn or error`,
 		`%:3:17: limits.batch: "0": must be a whole number, from 1 to 1000000`, `$SNOWFENCE_HTTP: http: "here": must be host:port, such as 127.0.0.1:7600`)
+}
+
+// TestAdviceAboutADurationIsAccepted writes the value that an error advises, for every duration that must be above 0.
+func TestAdviceAboutADurationIsAccepted(t *testing.T) {
+	advised := map[string]string{ // by the range that the error names
+		"above 0":                          "1ns",
+		"above 0; none is 1ns":             "1ns",
+		"from 50ms to 744h":                "50ms",
+		"at least two ticks of the layout": "2ms",
+	}
+	durations := 0
+	for _, f := range newSchema().generator {
+		if f.kind != reflect.TypeFor[time.Duration]() || f.most > 0 {
+			continue
+		}
+		durations++
+		err := f.set(&Generator{}, f.name, "0s")
+		_, limit, _ := strings.Cut(fmt.Sprint(err), "1h30m, ")
+		if advised[limit] == "" {
+			t.Errorf("%s: no value is known for the advice of %v", f.name, err)
+			continue
+		}
+		c, g := Default(), Generator{}
+		if err := f.set(&g, f.name, advised[limit]); err != nil {
+			t.Errorf("%s: %s is refused: %v", f.name, advised[limit], err)
+		}
+		c.Store, c.Generators = "mem://", map[string]Generator{"a": g}
+		if _, err := c.Complete(); err != nil {
+			t.Errorf("%s: %s, advised by %q, is refused: %v", f.name, advised[limit], limit, err)
+		}
+	}
+	if durations < 5 {
+		t.Errorf("%d durations: the test reads the tags wrongly", durations)
+	}
 }
 
 func expectFaults(t *testing.T, s Sources, want ...string) {

@@ -73,7 +73,7 @@ type Log struct {
 
 // Limits bound the load of one client. Zero means the default.
 type Limits struct {
-	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request"`
+	Batch        int           `key:"batch" default:"10000" min:"1" max:"1000000" help:"most ids of one request; fewer where max-burst and max-wait allow fewer"`
 	Body         int           `key:"body" unit:"bytes" default:"4096" min:"1KiB" max:"1MiB" help:"most bytes of a request's body"`
 	Header       int           `key:"header" unit:"bytes" default:"16384" min:"4KiB" max:"1MiB" help:"most bytes of a request's header"`
 	ReadTimeout  time.Duration `key:"read-timeout" default:"10s" min:"100ms" max:"10m" help:"longest time to read a request"`
@@ -114,8 +114,8 @@ type Generator struct {
 	Layout    snowfence.Layout `key:"layout" help:"layout of the ids, a preset's name or a text form"` // zero means the configuration's, or uuid8 for a wide generator if that is not wide
 	AnyLayout bool             // set by [Config.Complete] for kind snowflake when the layout is left out: a namespace that exists keeps its own, and Layout is for a new one
 
-	Window    time.Duration `key:"window" help:"how far ahead of its use a lease is taken, from 50ms to 744h"` // zero means 60 s for a worker id from the pool and 5 s for a pinned one
-	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`                    // zero means the window and the policy's MaxRollback together
+	Window    time.Duration `key:"window" above:"from 50ms to 744h" help:"how far ahead of its use a lease is taken, from 50ms to 744h"` // zero means 60 s for a worker id from the pool and 5 s for a pinned one
+	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`                                              // zero means the window and the policy's MaxRollback together
 	Standby   bool          `key:"standby" help:"wait while another process gives the ids; needs a layout without worker bits"`
 
 	// Journal is [JournalOn], [JournalOff], or [JournalAuto], which empty means. JournalAcrossReboots must stay off
@@ -142,9 +142,9 @@ type Generator struct {
 
 // policyKeys is [snowfence.Policy] with the keys of its fields.
 type policyKeys struct {
-	MaxRollback   time.Duration           `key:"max-rollback" none:"1ns" help:"how far the clock may step back before ids stop; 1ns allows no step"`
-	MaxBurst      time.Duration           `key:"max-burst" none:"1ns" help:"how far ahead of the clock a burst may stamp; 1ns never"`
-	MaxWait       time.Duration           `key:"max-wait" none:"1ns" help:"how long a request may wait for the next tick or the clock"`
+	MaxRollback   time.Duration           `key:"max-rollback" above:"above 0; none is 1ns" help:"how far the clock may step back before ids stop; 1ns allows no step"`
+	MaxBurst      time.Duration           `key:"max-burst" above:"above 0; none is 1ns" help:"how far ahead of the clock a burst may stamp; 1ns never"`
+	MaxWait       time.Duration           `key:"max-wait" above:"at least two ticks of the layout" help:"how long a request may wait for the next tick, the clock or a new term; at least two ticks"`
 	WallEveryCall bool                    `key:"wall-every-call" help:"read the wall clock at every call, as older generators do"`
 	Start         snowfence.SequenceStart `key:"sequence-start" help:"where a tick's sequence begins: quarter, zero, random:MAX, vibration:MAX or carry:MAX"`
 }

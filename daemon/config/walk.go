@@ -72,7 +72,7 @@ type schema struct {
 //	flag     its flag
 //	default  the text that means the same as zero
 //	min max  the range of a number; a number without a max must be above 0
-//	none     for such a number, the text that is as good as 0
+//	above    for such a number, its range in words, if a later check is stricter or a value is as good as 0
 //	unit     bytes, if the number can have a unit
 //	words    the only texts; in a field of type string the first one means the same as an empty text
 //	empty    what an empty text means; without, it is refused

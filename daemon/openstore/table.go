@@ -55,8 +55,17 @@ func parserOf(name string) func(storeURL string) (parsed, error) {
 		}, natsstore.BucketJSON)
 	case "kubernetes":
 		return parser(kubernetesstore.ParseURL, makesNothing(kubernetesstore.Open), nil)
+	case "postgres", "mysql":
+		return parser(sqlstore.ParseURL, openSQL, ddl)
 	}
-	return parser(sqlstore.ParseURL, openSQL, ddl)
+	return func(string) (parsed, error) { return parsed{}, &noParserError{name} }
+}
+
+// noParserError is returned for an engine of package engine that parserOf lacks.
+type noParserError struct{ engine string }
+
+func (e *noParserError) Error() string {
+	return "openstore: parserOf has no row for the engine " + e.engine + " of package engine"
 }
 
 func ddl(c sqlstore.Config) (string, error) { return sqlstore.DDL(c.Dialect, c.Table) }

@@ -1,6 +1,7 @@
 package openstore
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +38,18 @@ func TestTableHasTheKeysOfEveryEngine(t *testing.T) {
 				t.Errorf("%s: the engine knows %s, the table %s", scheme, list, strings.Join(want, ", "))
 			}
 		}
+	}
+}
+
+func TestEveryEngineOfTheTableHasAParser(t *testing.T) {
+	for _, e := range engine.Table() {
+		_, err := parserOf(e.Schemes[0])(e.Like)
+		if missing, ok := errors.AsType[*noParserError](err); ok {
+			t.Error(missing)
+		}
+	}
+	if _, err := parserOf("new")("new://"); err == nil || !strings.Contains(err.Error(), "no row for the engine new") {
+		t.Errorf("an engine without a row: %v", err)
 	}
 }
 

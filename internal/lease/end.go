@@ -35,7 +35,7 @@ func (s *State) clockLost(x *step, e ClockLost) {
 func (s *State) endTerm(x *step, cause error, stepped bool) {
 	if s.term.inherited && !s.term.started {
 		// Nothing was issued yet, so any namespace will do.
-		s.search.settled = false
+		s.search.recordKept = false
 	}
 	if !s.revoke(x, cause) {
 		x.report(Noted, cause)

@@ -201,9 +201,9 @@ func (s *State) verified(x *step, e Reply) {
 	switch {
 	case err == nil:
 		x.failures = 0
-		s.term.verified, s.search.settled = true, true
+		s.term.verified, s.search.recordKept = true, true
 		s.ready(x)
-	case s.search.settled:
+	case s.search.recordKept:
 		s.fail(x, err)
 	default:
 		s.endTerm(x, err, false)

@@ -93,7 +93,7 @@ func (s *State) mayResume(x *step, p stored.Page) error {
 		// A generator would only find that the clock is behind.
 		return fmt.Errorf("the clock is behind what was used by %s", used.Sub(x.now.Wall))
 	}
-	s.search.record, s.search.pool, s.search.settled = namespace, pool, true
+	s.search.record, s.search.pool, s.search.recordKept = namespace, pool, true
 	return nil
 }
 

@@ -17,13 +17,13 @@ import (
 // emptied, and a claim under the old incarnation would leave a register that can never be
 // claimed again.
 type search struct {
-	record  stored.Namespace // of the namespace; zero until it was read
-	settled bool             // the store can't lose the record any more
-	pool    pool             // what may be claimed
-	stepped bool             // the clock stepped forward since it was judged: it is judged with care
-	claimed bool             // a worker id was chosen, at some time
-	seen    firstRead        // of the register that was read last
-	ahead   time.Duration    // how far the reference is ahead of this clock, if it is a borrower's
+	record     stored.Namespace // of the namespace; zero until it was read
+	recordKept bool             // the store can't lose the record any more
+	pool       pool             // what may be claimed
+	stepped    bool             // the clock stepped forward since it was judged: it is judged with care
+	claimed    bool             // a worker id was chosen, at some time
+	seen       firstRead        // of the register that was read last
+	ahead      time.Duration    // how far the reference is ahead of this clock, if it is a borrower's
 	attempt
 }
 
@@ -96,10 +96,10 @@ func (s *search) opened(x *step, e Reply) verdict {
 }
 
 // read takes the record. A lossy store may lose a young one, and another incarnation may follow.
-// It is settled when it is read again after the claim is confirmed: the claim came after this
+// It counts as kept when it is read again after the claim is confirmed: the claim came after this
 // reading, so the record has been there for loss by then.
 func (s *search) read(x *step, value []byte) verdict {
-	if !s.settled {
+	if !s.recordKept {
 		s.record = stored.Namespace{}
 	}
 	n, err := s.accept(x.Config, value)
@@ -107,7 +107,7 @@ func (s *search) read(x *step, value []byte) verdict {
 		return verdict{what: failed, err: err}
 	}
 	s.record = n
-	s.settled = s.settled || !stored.Young(n.Created, x.Loss, x.now.Wall)
+	s.recordKept = s.recordKept || !stored.Young(n.Created, x.Loss, x.now.Wall)
 	if s.pool, err = x.claims(n); err != nil {
 		return verdict{what: failed, err: err}
 	}
@@ -117,7 +117,7 @@ func (s *search) read(x *step, value []byte) verdict {
 // found creates the record, but never a second time: the store was emptied then, there may
 // be holders that still issue, and its operator should decide.
 func (s *search) found(x *step) verdict {
-	if s.settled {
+	if s.recordKept {
 		return s.retry(x, errNamespaceGone)
 	}
 	if x.Existing {

@@ -6,8 +6,8 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Write is a swap with an open outcome: of a holder, an operator or an import. No other is
-// sent before its outcome is known.
+// Write is a swap with an open outcome: of a holder, a borrower's daemon, an operator, an import, a
+// counter or a guard. Its sender sends no other before its outcome is known.
 type Write struct {
 	Key   string
 	Guard store.Version

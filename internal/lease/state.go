@@ -66,7 +66,7 @@ func New(c Config) (State, error) {
 	}
 	s := State{config: &c}
 	if c.Lent != nil {
-		s.search.record, s.search.settled, s.search.ahead = c.Lent.Known, true, c.Lent.Ahead
+		s.search.record, s.search.recordKept, s.search.ahead = c.Lent.Known, true, c.Lent.Ahead
 	}
 	return s, nil
 }
