@@ -66,6 +66,12 @@ func (b *tab) look(feature *emulation.MediaFeature) {
 	order(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}})
 }
 
+// widest finds the elements that reach beyond the window, and that do not scroll by themselves.
+const widest = `[...document.querySelectorAll("body *")].filter((e) => {
+	for (let up = e.parentElement; up; up = up.parentElement) if (up !== document.documentElement && up !== document.body && getComputedStyle(up).overflowX !== "visible") return false
+	return e.getBoundingClientRect().right > innerWidth
+}).map((e) => e.outerHTML.slice(0, 160)).slice(0, 3).join("\n")`
+
 // accessible fails the test if axe-core finds something in any of the looks and widths, or if a phone would scroll to the side.
 func (b *tab) accessible(widths ...int64) {
 	b.t.Helper()
@@ -80,7 +86,7 @@ func (b *tab) accessible(widths ...int64) {
 		for _, width := range append(widths, 360) {
 			b.do(chromedp.EmulateViewport(width, 900))
 			if wide := js[int64](b, `document.documentElement.scrollWidth`); wide > width {
-				b.t.Errorf("%s, %d pixels wide: the page is %d wide", name, width, wide)
+				b.t.Errorf("%s, %d pixels wide: the page is %d wide, by %s", name, width, wide, js[string](b, widest))
 			}
 		}
 		for _, width := range widths {
