@@ -24,7 +24,7 @@ func modelled(seed uint64) Plan {
 }
 
 // judge runs a plan and returns the model's first refusal. It counts the steps that the model takes.
-func judge(p Plan, b bugs, counts map[trace.Kind]int) (err error, findings []Finding) {
+func judge(p Plan, b bugs, counts map[trace.Kind]int) (findings []Finding, err error) {
 	m := trace.NewModel(p.Loss)
 	r := Run(p, Config{bugs: b, Steps: func(s trace.Step) {
 		if err == nil {
@@ -32,7 +32,7 @@ func judge(p Plan, b bugs, counts map[trace.Kind]int) (err error, findings []Fin
 			counts[s.Kind]++
 		}
 	}})
-	return err, r.Findings
+	return r.Findings, err
 }
 
 func TestModelAcceptsTheTracesOfDrawnPlans(t *testing.T) {
@@ -49,7 +49,7 @@ func TestModelAcceptsTheTracesOfDrawnPlans(t *testing.T) {
 		default:
 			durable++
 		}
-		err, findings := judge(p, bugs{}, counts)
+		findings, err := judge(p, bugs{}, counts)
 		if err != nil || len(findings) > 0 {
 			t.Errorf("seed %d: %v %v", seed, err, findings)
 		}
@@ -80,7 +80,7 @@ func TestModelRefusesEachPlantedBug(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
 			for seed := range uint64(100) {
-				err, _ := judge(modelled(seed), m.bugs(), make(map[trace.Kind]int))
+				_, err := judge(modelled(seed), m.bugs(), make(map[trace.Kind]int))
 				if err == nil {
 					continue
 				}
