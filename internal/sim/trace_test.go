@@ -111,6 +111,9 @@ func TestModelRefusesEachPlantedBug(t *testing.T) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 				t.Logf("seed %d: %v", seed, err)
+				if err, _ := judge(p, bugs{}, make(map[trace.Kind]int)); err != nil {
+					t.Errorf("seed %d, without the bug: %v", seed, err)
+				}
 				return
 			}
 			t.Error("the model accepts 100 traces")
