@@ -14,15 +14,20 @@
 //     before it sends the swap. Then nothing on the way to its server may deliver
 //     an acknowledged request again: after a rollback a late copy would take
 //     effect under the same version. TCP delivers none. A proxy that hedges does.
-//   - [ErrConflict] is final: that swap was without effect, for good.
-//     Every other error leaves the outcome unknown.
+//   - [ErrConflict] is final for one request: the store refused it, for good.
+//     Something on the way may have sent the same swap twice, and the other copy may
+//     have taken effect. So a caller that must know reads the register. Every other
+//     error leaves the outcome unknown.
 //   - Nothing is ever deleted. A register that was seen is there for good, and
 //     an engine refuses a server that is set up to drop some: to evict, to
 //     expire, to keep the newest only.
 //
-// Get and List may be stale, because decisions rest on swaps alone: a caller that
-// reads and then swaps under the version that it read gets ErrConflict after a
-// stale read.
+// Get and List may be stale: a caller that reads and then swaps under the version
+// that it read gets ErrConflict after a stale read. But some reads decide: whether a
+// swap took effect, whether the namespace's record is unchanged, and whether a
+// journal's term goes on. So an entry that Get returns is as safe as an acknowledged
+// swap. On a lossy store Get does not show an entry that an earlier failure took away:
+// the engine reads from its primary or leader, or after a sync.
 //
 // Engines live in packages of their own: store/memstore is the reference, and
 // store/filestore the embedded default. store/storetest holds the rules that

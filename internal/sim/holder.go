@@ -139,6 +139,7 @@ var errNoTerm = errors.New("no worker id is held")
 func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (lease.State, []lease.Request) {
 	w := h.site.world
 	h.intake.take(h, e, now)
+	arrived := e
 	if w.bugs.hear != nil {
 		e = w.bugs.hear(h, e)
 	}
@@ -151,7 +152,7 @@ func (h *holder) step(before lease.State, e lease.Event, now lease.Moment) (leas
 		requests = w.bugs.bend(h, before, e, requests)
 	}
 	if w.steps != nil {
-		h.record(e, requests)
+		h.record(arrived, requests)
 	}
 	for _, request := range requests {
 		if _, ok := request.(lease.Extend); ok {

@@ -2,9 +2,9 @@
 // opinion: it imports nothing of the code that it judges.
 //
 // The simulation writes the acts of its processes and stores as [Step] values. A [Model] takes these steps
-// one after the other. It has the variables of formal/lease.pml under their names there, and
-// the same guards. A step that no guard of the model allows is refused, with the guard in the words of
-// lease.pml. The folder testdata has runs whose steps are told for people.
+// one after the other. It has the variables of formal/lease.pml under their names there. It refuses a step that
+// breaks a guard, and names the guard in the words of lease.pml, or of "The journal" in docs/proof.md. It tests no
+// part of a guard that it does not name. The folder testdata has runs whose steps are told for people.
 //
 //	m := trace.NewModel(loss)
 //	for each step: err := m.Take(step)
@@ -17,12 +17,21 @@
 //   - The model has one register. Here each worker id has its own, and a process that claims another
 //     worker id is to the first register a process that crashed there, as formal/README.md says.
 //   - A tick of the model is stamped or not. Here a term may stamp one several times, with other sequences.
-//   - The model takes a holder's word that loss has passed. Here the holder's monotonic clock shows it.
+//   - In the model a node chooses freely at which extension loss has passed. Here the holder's monotonic clock
+//     shows it.
 //   - A read takes no time in the model. Here a write that was read may be lost before its reader
 //     learns of it. In the model that is the step of a late acknowledgement.
+//   - No node of the model extends or releases under a version that a failover took. Here a holder may: it does not
+//     know of the failover, and such a write never takes effect.
+//   - A node of the model forgets its term before it claims again. Here a claim is enough, as long as no
+//     generator has begun.
+//   - A generator of the model may stamp below each usable bound. Here it also waits for the step [Use]. So a step that
+//     the model lacks, such as the second reading of the record, may come before.
 //   - A release of the model brings until down as far as it may. Here it may stay higher.
-//   - The model has no journal. A process that goes on with a page is held to "The journal" in docs/proof.md.
+//   - The model has no journal. Here a process may resume a term, by the rules of "The journal": not at a tick below a
+//     bound that a generator of the term was given, not after a release that lowers until, and with a
+//     confirmed bound. The age of a page's bound is taken from the page.
 //
-// Lent worker ids and operators' writes are not in the model. Nor are its limits: a clone, and a store
-// that forgets more than it declares.
+// Neither has lent worker ids, operators' writes, the record, the sequence and counters. Nor has a trace the limits: a
+// clone, a store that forgets more than it declares or begins to lose, two machines with one journal.
 package trace

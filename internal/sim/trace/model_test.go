@@ -17,6 +17,7 @@ const (
 	durable  = "nodes 1\npins 1\nlength 600ms\nrough\nat 400ms node 0 terminate 100ms"
 	lossy    = "nodes 1\npins 1\nlength 600ms\nrough\nloss 60ms\nat 400ms node 0 terminate 100ms"
 	resuming = "nodes 1\npins 1\nlength 600ms\nrough\njournals\nat 400ms node 0 crash 10ms"
+	released = "nodes 1\npins 1\nlength 600ms\nrough\njournals\nat 400ms node 0 terminate 300ms"
 )
 
 // run returns the trace of a plan, without remarks.
@@ -82,10 +83,10 @@ func move(kind trace.Kind, n int, after trace.Kind, m int) func([]trace.Step) []
 	}
 }
 
-// extend returns another: a second extension follows the n-th step of a kind.
-func extend(after trace.Kind, n int) func([]trace.Step) []trace.Step {
+// repeat returns another: a write like the first one of a kind follows the n-th step of a kind.
+func repeat(kind, after trace.Kind, n int) func([]trace.Step) []trace.Step {
 	return func(steps []trace.Step) []trace.Step {
-		s := steps[find(steps, trace.Extend, 0)]
+		s := steps[find(steps, kind, 0)]
 		s.Write = "another"
 		return slices.Insert(steps, find(steps, after, n)+1, s)
 	}
@@ -109,6 +110,11 @@ func wrongSteps() []difference {
 		}), "stamps: select(t : nxt[i]"},
 		{"a stamp after the release was asked for", durable, move(trace.Stamp, 9, trace.Asked, 0), "stamps: CAN_STAMP"},
 		{"a stamp before the bound is acknowledged", durable, move(trace.Stamp, 0, trace.Claim, 0), "stamps: CAN_STAMP"},
+		{"a stamp before the generator begins", durable, move(trace.Stamp, 0, trace.Acknowledged, 0), "stamps: CAN_STAMP"},
+		{"a stamp that ends below its floor", durable, change(trace.Stamp, 9, func(s *trace.Step, _ []trace.Step) {
+			s.Until = s.Floor - 1
+		}), "stamps: select(t : nxt[i]"},
+		{"an extension without a term", durable, repeat(trace.Extend, trace.Claim, 0), "extends: ver[i] != 0"},
 		{"an extension from a stale version", durable, change(trace.Extend, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Guard = steps[find(steps, trace.Extend, 0)].Guard
 		}), "extends: send(EXTEND, ver[i], u)"},
@@ -116,8 +122,8 @@ func wrongSteps() []difference {
 			s.Until = steps[find(steps, trace.Extend, 0)].Until - 1
 		}), "extends: select(u : until[ver[i]]"},
 		{"a use without the acknowledgement", durable, drop(trace.Acknowledged, 1), "grant: until[b] > use[i]"},
-		{"an extension while another one is open", durable, extend(trace.Extend, 0), "extends: ver[i] != 0"},
-		{"an extension after the release was asked for", durable, extend(trace.Asked, 0), "extends: ver[i] != 0"},
+		{"an extension while another one is open", durable, repeat(trace.Extend, trace.Extend, 0), "extends: open[i] == 0 && !sealed[i]"},
+		{"an extension after the release was asked for", durable, repeat(trace.Extend, trace.Asked, 0), "extends: open[i] == 0 && !sealed[i]"},
 		{"a claim from below the guarded until", durable, change(trace.Claim, 1, func(s *trace.Step, steps []trace.Step) {
 			s.Floor = steps[find(steps, trace.Release, 0)].Until - 1
 		}), "claims: select(t : FLOOR_FROM(e)"},
@@ -127,17 +133,23 @@ func wrongSteps() []difference {
 		{"a claim of a version that never was", durable, change(trace.Claim, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Guard = "never"
 		}), "claims: e = cur;"},
+		{"a claim beside the own term", durable, repeat(trace.Claim, trace.Use, 0), "claims: ver[i] == 0"},
+		{"a release without a term", durable, repeat(trace.Release, trace.Claim, 0), "releases: ver[i] != 0"},
+		{"a release while an extension is open", durable, repeat(trace.Release, trace.Extend, 0), "releases: open[i] == 0"},
 		{"a release below a stamped tick", durable, change(trace.Release, 0, func(s *trace.Step, _ []trace.Step) {
 			s.Until--
 		}), "releases: u = RELEASED;"},
 	}
 }
 
-// wrongWorlds are differences in the store's acts, on lossy stores, and with journals.
+// wrongWorlds are differences in the store's acts, and on lossy stores.
 func wrongWorlds() []difference {
 	return []difference{
 		{"an acknowledgement without an effect", durable, drop(trace.Effect, 1), "is acknowledged: open[i] != 0"},
 		{"a write that nobody sent", durable, drop(trace.Extend, 1), "Wire: kind[w] != FREE"},
+		{"a write that takes effect in another register", durable, change(trace.Effect, 0, func(s *trace.Step, _ []trace.Step) {
+			s.Register = "another"
+		}), "Wire: MATCHES(w)"},
 		{"a write that is stored otherwise", durable, change(trace.Effect, 1, func(s *trace.Step, _ []trace.Step) {
 			s.Until++
 		}), "send: until[w] = u;"},
@@ -151,8 +163,14 @@ func wrongWorlds() []difference {
 		{"a loss of a confirmed write", lossy, change(trace.Use, 0, func(s *trace.Step, steps []trace.Step) {
 			s.Kind, s.Register, s.Version = trace.Failover, steps[0].Register, ""
 		}), "Failover: LOSABLE"},
-		{"a term that goes on below its used", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
-			s.Floor = steps[find(steps, trace.Use, 0)].Floor
+	}
+}
+
+// wrongPages are differences in the acts of a process with a journal.
+func wrongPages() []difference {
+	return []difference{
+		{"a term that goes on below its used", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
+			s.Floor--
 		}), "journal: begins at its used"},
 		{"a stamp of the last tick of an earlier process", resuming, func(steps []trace.Step) []trace.Step {
 			stamped := steps[:find(steps, trace.Resume, 0)]
@@ -163,12 +181,31 @@ func wrongWorlds() []difference {
 			s.Until += 1000
 		}), "journal: stay below an until"},
 		{"a term that goes on beside its holder", resuming, drop(trace.Forget, 0), "journal: Each page is consumed once"},
+		{"a term without ids that goes on below its floor", resuming, func(steps []trace.Step) []trace.Step {
+			steps[find(steps, trace.Resume, 0)].Floor = steps[find(steps, trace.Claim, 0)].Floor - 1
+			return slices.DeleteFunc(steps, func(s trace.Step) bool { return s.Kind == trace.Use || s.Kind == trace.Stamp })
+		}, "journal: begins at its used"},
+		{"a term that goes on after its release", released, func(steps []trace.Step) []trace.Step {
+			given, release := last(steps, trace.Use).Until, steps[find(steps, trace.Release, 0)]
+			return append(steps, trace.Step{
+				Kind: trace.Resume, Place: "another", Register: release.Register, Version: release.Guard, Floor: given, Until: given,
+			})
+		}, "journal: The page is discarded before"},
+		{"a stamp above the page's used", resuming, change(trace.Stamp, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Until = steps[find(steps, trace.Use, 0)].Until + 1
+		}), "stamps: LAST_STAMP"},
+		{"a page whose extension lowers until", resuming, change(trace.Resume, 0, func(s *trace.Step, _ []trace.Step) {
+			s.Write, s.Bound = "another", s.Until-1
+		}), "extends: select(u : until[ver[i]]"},
+		{"a page whose extension is another write", resuming, change(trace.Resume, 0, func(s *trace.Step, steps []trace.Step) {
+			s.Write, s.Bound = steps[0].Write, s.Until
+		}), "journal: An extension is in the page"},
 	}
 }
 
 func TestModelRefusesEachDifferenceInATrace(t *testing.T) {
 	t.Parallel()
-	for _, test := range slices.Concat(wrongSteps(), wrongWorlds()) {
+	for _, test := range slices.Concat(wrongSteps(), wrongWorlds(), wrongPages()) {
 		t.Run(test.name, func(t *testing.T) {
 			p, steps := run(t, test.plan)
 			if err := replay(p, steps); err != nil {
@@ -202,7 +239,7 @@ func TestGuardsStandInTheModel(t *testing.T) {
 		return string(text)
 	}
 	model, proof := read("../../../formal/lease.pml")+read("../../../formal/mutants.pml"), read("../../../docs/proof.md")
-	guards := regexp.MustCompile(`return "([^:"]+): ([^"]+)"`).FindAllStringSubmatch(read("model.go"), -1)
+	guards := regexp.MustCompile(`return "([^:"]+): ([^"]+)"`).FindAllStringSubmatch(read("model.go")+read("node.go"), -1)
 	if len(guards) < 25 {
 		t.Errorf("there are only %d guards", len(guards))
 	}
