@@ -62,7 +62,7 @@ hex, input, generator.`,
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s (default: any)")
 	s := settingFlags(cmd, "data")
 	generatorFlag(cmd, &s.generator, "generator of the configuration whose ids they are")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		d := decoding{program: p, form: *f, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
 		if l, preset := layout.given(); l != nil {
 			d.ids.Source, d.ids.Preset = &decode.Source{Layout: *l}, preset

@@ -72,6 +72,16 @@ const widest = `[...document.querySelectorAll("body *")].filter((e) => {
 	return e.getBoundingClientRect().right > innerWidth
 }).map((e) => e.outerHTML.slice(0, 160)).slice(0, 3).join("\n")`
 
+// settledWidth is the width of the page, once it fits or a minute has passed: charts are drawn again after a change of the window.
+const settledWidth = `new Promise((done) => {
+	const end = Date.now() + 60000
+	const look = () => {
+		const wide = document.documentElement.scrollWidth
+		wide <= innerWidth || Date.now() > end ? done(wide) : setTimeout(look, 50)
+	}
+	look()
+})`
+
 // accessible fails the test if axe-core finds something in any of the looks and widths, or if a phone would scroll to the side.
 func (b *tab) accessible(widths ...int64) {
 	b.t.Helper()
@@ -85,7 +95,7 @@ func (b *tab) accessible(widths ...int64) {
 		b.look(feature)
 		for _, width := range append(widths, 360) {
 			b.do(chromedp.EmulateViewport(width, 900))
-			if wide := js[int64](b, `document.documentElement.scrollWidth`); wide > width {
+			if wide := js[int64](b, settledWidth); wide > width {
 				b.t.Errorf("%s, %d pixels wide: the page is %d wide, by %s", name, width, wide, js[string](b, widest))
 			}
 		}

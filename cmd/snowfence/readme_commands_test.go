@@ -18,12 +18,12 @@ import (
 // readmeAnswers are the commands of the README that end by themselves, and a part of each one's output.
 // The tests of Go programs run the commands "go mod".
 var readmeAnswers = map[string]string{
-	"curl -X POST '127.0.0.1:7600/v1/generators/default/ids?count=3'":       `{"ids":["`,
+	"curl -fX POST '127.0.0.1:7600/v1/generators/default/ids?count=3'":      `{"ids":["`,
 	"go install ./cmd/snowfence":                                            "",
 	"snowfence doctor --config /etc/snowfence/ids.yaml":                     "\nhealthy: 0 wrong",
 	"redis-cli -p 7601 INCR default":                                        "",
 	"redis-cli -p 7601 ID.NEXT default COUNT 3":                             "",
-	"curl 127.0.0.1:7600/api/snowflake/get/default":                         "",
+	"curl -f 127.0.0.1:7600/api/snowflake/get/default":                      "",
 	"snowfence next -n 10":                                                  "",
 	"snowfence exec -- printenv SNOWFENCE_WORKER_ID":                        "",
 	"snowfence decode --layout twitter 1541815603606036480":                 "sequence 12",
@@ -31,7 +31,7 @@ var readmeAnswers = map[string]string{
 	"snowfence bounds -24h now":                                             "hi ",
 	"snowfence workers list":                                                "worker ids are taken",
 	"snowfence workers release 7 --dry-run":                                 "worker 7",
-	"snowfence workers quarantine 32-63":                                    "quarantined",
+	"snowfence workers quarantine 32-63 --dry-run":                          "dry run, nothing was written",
 	"snowfence namespace show":                                              "horizon ",
 	"snowfence namespace verify":                                            "0 errors",
 	"snowfence check orders.txt":                                            "no duplicates",

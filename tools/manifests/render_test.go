@@ -112,8 +112,9 @@ func checkConfig(t *testing.T, all []runtime.Object) {
 		if !ok {
 			continue
 		}
-		text := regexp.MustCompile(`(?m)^(tls:\n  .*\n  .*|token-file: .*)\n`).ReplaceAllString(config.Data["snowfence.yaml"], "")
-		if text != config.Data["snowfence.yaml"] {
+		given := strings.ReplaceAll(config.Data["snowfence.yaml"], "&ca=/etc/snowfence/store/ca.crt", "")
+		text := regexp.MustCompile(`(?m)^(tls:\n  .*\n  .*|token-file: .*)\n`).ReplaceAllString(given, "")
+		if text != given {
 			text += "insecure: true\n"
 		}
 		file := filepath.Join(t.TempDir(), "snowfence.yaml")
@@ -202,6 +203,17 @@ func TestKustomizeBuildsEachFolderInAnyNamespace(t *testing.T) {
 	}
 }
 
+// example returns the values of the page of the folder.
+func example() string {
+	page, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil {
+		return err.Error()
+	}
+	_, rest, _ := strings.Cut(string(page), "\n```yaml\n")
+	values, _, _ := strings.Cut(rest, "\n```\n")
+	return values
+}
+
 // combinations are all values that matter together.
 func combinations() (all []string) {
 	stores := []string{
@@ -219,6 +231,8 @@ func combinations() (all []string) {
 		}
 	}
 	return append(all,
+		example(),
+		"{store: 'redis://redis/0', config: {generators: {orders: {window: 2m}}}}",
 		"{replicas: 1, store: 'file:/data', claim: ids}",
 		"{replicas: 1, config: {generators: {default: {worker: 7}}}}",
 		"{replicas: 1000}",
@@ -254,6 +268,32 @@ func TestEveryRenderingDecodesStrictlyAndConfiguresTheDaemon(t *testing.T) {
 		}
 	}
 	t.Logf("%d renderings, %d configurations", len(combinations()), len(checked))
+}
+
+func TestPodHasTheFilesThatItsStoreNeeds(t *testing.T) {
+	for values, want := range map[string][]string{
+		example():                          {"mountPath: /etc/snowfence/store,", "items: [{key: ca.crt, path: ca.crt}]", "{name: data, emptyDir: {}}"},
+		"{store: 'redis://redis/0'}":       {"{name: data, emptyDir: {}}", "    data: /data\n"},
+		"{store: 'etcd://a/ids?loss=10s'}": {"{name: data, emptyDir: {}}"},
+		"{store: main, config: {stores: {main: 'nats://a,b/ids'}}}": {"{name: data, emptyDir: {}}"},
+		"{config: {journal: true}}":                                 {"{name: data, emptyDir: {}}"},
+		"{replicas: 1, store: 'file:/data', claim: ids}":            {"claimName: ids", "    data: /data\n"},
+		"{store: 'postgres://ids@db/ids?durable=true'}":             nil,
+		"{store: kubernetes:///}":                                   nil,
+	} {
+		text, err := render("ids", "production", values)
+		if err != nil {
+			t.Errorf("%s: %v", values, err)
+		}
+		for _, part := range want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s: the pod lacks %q", values, part)
+			}
+		}
+		if want == nil && strings.Contains(text, "name: data,") {
+			t.Errorf("%s: the pod has a folder that it does not need", values)
+		}
+	}
 }
 
 func TestUnsafeValuesAreRefusedWithAReason(t *testing.T) {

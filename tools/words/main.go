@@ -12,7 +12,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -21,7 +21,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -34,8 +34,8 @@ const (
 )
 
 var (
-	vague    = words("what", "those", "of which", "that which")
-	negative = words("no", "never", "nobody", "none")
+	vague    = regexp.MustCompile(`\b([Ww]hat|[Tt]hose|[Oo]f which|[Tt]hat which)\b`)
+	negative = regexp.MustCompile(`\b([Nn]o|[Nn]ever|[Nn]obody|[Nn]one)\b`) // but not SQL's NO
 	end      = regexp.MustCompile(`[.!?:;]+(\s+|$)|\n\s*\n|\n\s*[-*|#]`)
 	word     = regexp.MustCompile(`\b[a-zA-Z]+\b`)
 	code     = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\\]\\([^)]*\\)|\\S*/\\S*|\\w+(-\\w+)+")
@@ -54,7 +54,7 @@ func main() {
 	show := flag.String("show", "", "print each `place`'s sentences that have such a word")
 	flag.Parse()
 	c := counts{places: map[string]*count{}, show: *show}
-	if err := c.tree(flag.Arg(0)); err != nil {
+	if err := c.tree(os.DirFS(cmp.Or(flag.Arg(0), "."))); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
@@ -64,51 +64,37 @@ func main() {
 	}
 }
 
-// words matches each of the words, but not SQL's NO.
-func words(each ...string) *regexp.Regexp {
-	for i, w := range each {
-		each[i] = fmt.Sprintf("[%s%s]%s", strings.ToUpper(w[:1]), w[:1], w[1:])
-	}
-	return regexp.MustCompile(`\b(` + strings.Join(each, "|") + `)\b`)
-}
-
-// tree counts the words of every file of Go and every page below root.
-func (c *counts) tree(root string) error {
-	if root == "" {
-		return errors.New("name the root of the tree")
-	}
-	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+// tree counts the words of every file of Go and every page of a tree.
+func (c *counts) tree(tree fs.FS) error {
+	return fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			if path != root && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"testdata", "node_modules", "snowfencev1"}, entry.Name())) {
+			if name != "." && (strings.HasPrefix(entry.Name(), ".") || slices.Contains([]string{"testdata", "node_modules", "snowfencev1"}, entry.Name())) {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		place, err := filepath.Rel(root, path)
+		if ext := path.Ext(name); ext != ".go" && ext != ".md" {
+			return nil
+		}
+		data, err := fs.ReadFile(tree, name)
 		if err != nil {
 			return err
 		}
-		switch filepath.Ext(path) {
-		case ".go":
-			return c.file(filepath.ToSlash(filepath.Dir(place)), path)
-		case ".md":
-			data, err := os.ReadFile(path)
-			if err == nil {
-				c.text(filepath.ToSlash(place), path, string(data))
-			}
-			return err
+		if path.Ext(name) == ".go" {
+			return c.file(name, data)
 		}
+		c.text(name, name, string(data))
 		return nil
 	})
 }
 
 // file counts the comments and the texts of a file of Go.
-func (c *counts) file(place, path string) error {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, nil, parser.ParseComments)
+func (c *counts) file(name string, data []byte) error {
+	files, place := token.NewFileSet(), path.Dir(name)
+	file, err := parser.ParseFile(files, name, data, parser.ParseComments)
 	if err != nil {
 		return err
 	}

@@ -113,8 +113,7 @@ func (c *Client) permit(g *generator, name string) error {
 	others := func(name string) bool { return !c.Allows(name) }
 	names := strings.Join(slices.DeleteFunc(c.service.settings.Names(), others), ", ")
 	limit := "the token allows " + cmp.Or(names, "none of this server")
-	switch {
-	case allowed:
+	if allowed {
 		return c.problem(nil, front.UnknownGenerator.Field("generator", name, limit))
 	}
 	return c.problem(g, front.NotAllowed.Field("generator", name, limit))

@@ -87,7 +87,10 @@ spec:
         {{- if .Values.tokens }}
         - {name: tokens, mountPath: /etc/snowfence/tokens, readOnly: true}
         {{- end }}
-        {{- if .Values.claim }}
+        {{- if .Values.storeCA.secret }}
+        - {name: store-ca, mountPath: /etc/snowfence/store, readOnly: true}
+        {{- end }}
+        {{- if include "snowfence.data" . }}
         - {name: data, mountPath: /data}
         {{- end }}
   volumes:
@@ -98,7 +101,14 @@ spec:
     {{- with .Values.tokens }}
     - {name: tokens, secret: {secretName: {{ . }}, defaultMode: 0440}}
     {{- end }}
-    {{- with .Values.claim }}
-    - {name: data, persistentVolumeClaim: {claimName: {{ . }}}}
+    {{- with .Values.storeCA }}
+    {{- if .secret }}
+    - {name: store-ca, secret: {secretName: {{ .secret }}, defaultMode: 0440, items: [{key: {{ .key }}, path: ca.crt}]}}
+    {{- end }}
+    {{- end }}
+    {{- if .Values.claim }}
+    - {name: data, persistentVolumeClaim: {claimName: {{ .Values.claim }}}}
+    {{- else if include "snowfence.data" . }}
+    - {name: data, emptyDir: {}} # for the journal: it outlives a restart of the container, and ends with the pod
     {{- end }}
 {{- end }}

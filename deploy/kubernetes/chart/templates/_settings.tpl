@@ -10,6 +10,16 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "snowfence.leases" }}{{ if contains "kubernetes://" (toJson (list .Values.store .Values.config.stores)) }}true{{ end }}{{ end }}
 {{- define "snowfence.asks" }}{{ if or (include "snowfence.leases" .) (eq .Values.kind "Pair") }}true{{ end }}{{ end }}
 
+{{- /* Not empty if the daemon keeps files: a store in the claim, or the journal beside a store that can lose writes. */}}
+{{- define "snowfence.data" -}}
+{{- $keeps := or .Values.claim .Values.config.journal }}
+{{- range $url := prepend (values (.Values.config.stores | default dict)) .Values.store }}
+{{- $server := regexMatch "^(rediss?|postgres|mysql|nats)://" $url }}
+{{- if or (contains "loss=" $url) (and $server (not (contains "durable=true" $url))) }}{{ $keeps = true }}{{ end }}
+{{- end }}
+{{- if $keeps }}true{{ end }}
+{{- end }}
+
 {{- /* The generators with fenced ids, by name, as YAML. Those of a pair stand by. */}}
 {{- define "snowfence.fenced" -}}
 {{- $fenced := dict }}
@@ -42,7 +52,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- if not (include "snowfence.guarded" .) }}
 {{- $_ := set $own "insecure" true }}
 {{- end }}
-{{- if .Values.claim }}
+{{- if include "snowfence.data" . }}
 {{- $_ := set $own "data" "/data" }}
 {{- end }}
 {{- toYaml (mergeOverwrite (deepCopy .Values.config) $own) }}
