@@ -18,6 +18,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -47,13 +48,14 @@ type count struct{ sentences, vague, negative int }
 // counts are the counts by place: the folder of a package, or a page.
 type counts struct {
 	places map[string]*count
+	out    io.Writer
 	show   string
 }
 
 func main() {
 	show := flag.String("show", "", "print each `place`'s sentences that have such a word")
 	flag.Parse()
-	c := counts{places: map[string]*count{}, show: *show}
+	c := counts{places: map[string]*count{}, out: os.Stdout, show: *show}
 	if err := c.tree(os.DirFS(cmp.Or(flag.Arg(0), "."))); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
@@ -128,7 +130,7 @@ func (c *counts) text(place, from, text string) {
 		at := c.places[place]
 		at.sentences, at.vague, at.negative = at.sentences+1, at.vague+v, at.negative+n
 		if c.show == place && v+n > 0 {
-			fmt.Printf("%s: %s\n", from, strings.Join(strings.Fields(sentence), " "))
+			_, _ = fmt.Fprintf(c.out, "%s: %s\n", from, strings.Join(strings.Fields(sentence), " "))
 		}
 	}
 }
@@ -147,15 +149,15 @@ func (c *counts) print() (tooMany int) {
 		}
 		return strings.Compare(a, b)
 	})
-	fmt.Printf("%-44s %9s %6s %9s\n", "place", "sentences", "vague", "negative")
+	_, _ = fmt.Fprintf(c.out, "%-44s %9s %6s %9s\n", "place", "sentences", "vague", "negative")
 	for _, name := range names {
 		at := c.places[name]
 		if at.excess() > 0 {
 			tooMany++
 		}
-		at.line(name)
+		c.line(name, at)
 	}
-	all.line("in all")
+	c.line("in all", all)
 	return tooMany
 }
 
@@ -167,7 +169,7 @@ func (c *count) excess() int {
 // allowed is how many words a place of so many sentences may have.
 func allowed(rate float64, sentences int) int { return max(1, int(math.Ceil(rate*float64(sentences)))) }
 
-func (c *count) line(name string) {
-	sentences := float64(max(1, c.sentences))
-	fmt.Printf("%-44s %9d %6.3f %9.3f\n", name, c.sentences, float64(c.vague)/sentences, float64(c.negative)/sentences)
+func (c *counts) line(name string, at *count) {
+	sentences := float64(max(1, at.sentences))
+	_, _ = fmt.Fprintf(c.out, "%-44s %9d %6.3f %9.3f\n", name, at.sentences, float64(at.vague)/sentences, float64(at.negative)/sentences)
 }
