@@ -21,11 +21,13 @@ import (
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
 streams hold one id a line, in one spelling, or CSV with --column; gzip and zstd
 are recognised. Blank lines and lines that begin with # are left out. Hex of
-less than 16 digits needs 0x in front. A database, postgres://USER@HOST/DATABASE or mysql://...,
-needs --table and --column, or --query; ${NAME} in its URL is a variable.
+less than 16 digits needs 0x in front. A database,
+postgres://USER@HOST/DATABASE or mysql://..., needs --table and --column, or
+--query; ${NAME} in its URL is a variable.
 
 A source may have options of its own behind a #: orders.csv#column=id, where the
-flags hold for all others: column, encoding, separator, table and query (last). A path that ends so is given with an option behind it.
+flags hold for all others: column, encoding, separator, table and query (last).
+A path that ends so is given with an option behind it.
 
 A text that is no id ends the verb, with its line (exit code 4), or is counted
 with --skip-invalid. --memory is all that is used; the rest goes to a file in
