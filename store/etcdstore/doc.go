@@ -38,7 +38,7 @@
 // # Reads and outcomes
 //
 // Get and List are confirmed by a majority, so they are not stale, but for races that
-// etcd has mended up to 2026. A stale read passes, because decisions rest on swaps alone. A member
+// etcd has mended up to 2026. A stale read costs a swap that conflicts. A member
 // shows applied writes, and it applies writes that a majority has synced to its logs: no loss of power,
 // not even of all members, takes a read value back.
 //

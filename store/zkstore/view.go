@@ -33,7 +33,7 @@ const (
 //
 // This does not make reads linearizable. A leader that was replaced and has not noticed,
 // for syncLimit ticks at most, takes itself for the last word, and the read is stale.
-// That passes: decisions rest on the next swap, which the leader of a majority decides. A server shows
+// Then the next swap conflicts, because the leader of a majority decides it. A server shows
 // applied writes, which a majority has synced to its logs. So a read shows nothing that a loss of power
 // can still take away.
 type view struct {
