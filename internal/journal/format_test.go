@@ -51,7 +51,7 @@ func TestFileThatThisProgramDidNotWriteIsRefused(t *testing.T) {
 	}
 	for name, change := range map[string]func([]byte){
 		"newer program": func(b []byte) { b[7] = 2 },
-		"no journal":    func(b []byte) { b[0] = 'X' },
+		"not a journal": func(b []byte) { b[0] = 'X' },
 		"torn":          func(b []byte) { b[20] ^= 1 },
 	} {
 		bad := bytes.Clone(good)
