@@ -67,7 +67,7 @@ func TestRedisKeepsEveryRule(t *testing.T) {
 			{Bytes: "*4001\r\n", Wrong: "a list of 4001 elements"},
 			{Bytes: strings.Repeat("*2000\r\n", 3), Wrong: "a list of 2000 elements"},
 			{Bytes: strings.Repeat("*1\r\n", 100000), Wrong: "lists within lists"},
-			{Bytes: strings.Repeat("|0\r\n", 1<<20), Wrong: "no type of RESP"},
+			{Bytes: strings.Repeat("|0\r\n", 1<<20), Wrong: "not a type of RESP"},
 			{Bytes: "%1000000000\r\n", Wrong: "a list of 1000000000 elements"},
 			{Bytes: ">1000000000\r\n", Wrong: "a list of 1000000000 elements"},
 			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n", Wrong: "is it a Redis server?"},
