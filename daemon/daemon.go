@@ -188,10 +188,10 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		changed: make(chan struct{}, 1),
 	}
 	d.started = d.clock.Wall()
-	err := d.adopt(&cfg.Settings)
-	if err == nil {
-		err = d.configure(cfg.Settings, given)
+	if err := d.adopt(&cfg.Settings); err != nil {
+		return nil, err
 	}
+	err := d.configure(cfg.Settings, given)
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +209,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	}
 	d.memory = budget.New(d.settings.Limits.Memory / 4)
 	d.service = service.New(service.Config{
-		Settings: d.settings, Formats: builtin.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log,
-		Changed: d.wake,
+		Settings: d.settings, Formats: builtin.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log, Changed: d.wake,
 	})
 	registry, err := metrics.NewRegistry(cfg.Version)
 	if err == nil {

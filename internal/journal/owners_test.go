@@ -48,7 +48,7 @@ func holder(t *testing.T, s store.Store, dir string) (*fence.Holder, error) {
 	return h, err
 }
 
-// TestTwoHoldersOfOneJournalShareNoID has a lock that keeps nobody out, so that a second holder goes on
+// TestTwoHoldersOfOneJournalShareNoID has a lock without effect, so that a second holder goes on
 // with the term of a first one that still lives. The first notices when it keeps its next page, or when
 // it discards the journal to give the worker id back; and then its term ends, and nothing is lowered.
 func TestTwoHoldersOfOneJournalShareNoID(t *testing.T) {

@@ -74,7 +74,7 @@ func of(r stored.Register, worker int64, version store.Version, secret [16]byte)
 	return l
 }
 
-// Holder is the holder in the lease's register. Whoever reads the store can't make the lease of it.
+// Holder is the holder in the lease's register. A reader of the store can't make the lease from it.
 func (l Lease) Holder() string {
 	hash := sha256.Sum256(l.Secret[:])
 	return hex.EncodeToString(hash[:16])

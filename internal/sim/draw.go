@@ -220,7 +220,7 @@ func (d drawer) faults(p *Plan) {
 	}
 	for node := range p.Nodes {
 		for at := range d.often(p, gap) {
-			d.befall(p, Fault{At: at, Node: node}, leaps, drifts)
+			d.drawFaults(p, Fault{At: at, Node: node}, leaps, drifts)
 		}
 	}
 	sometimes := func(is bool, gap time.Duration, draw func() Fault) {
@@ -244,8 +244,8 @@ func (d drawer) faults(p *Plan) {
 	sometimes(d.chance(5), p.Length, func() Fault { return Fault{Kind: Quarantine, N: d.Int64N(min(4, p.Layout.Workers()))} })
 }
 
-// befall draws the faults of a machine at one time.
-func (d drawer) befall(p *Plan, f Fault, leaps, drifts bool) {
+// drawFaults draws the faults of a machine at one time.
+func (d drawer) drawFaults(p *Plan, f Fault, leaps, drifts bool) {
 	add := func(kind Kind, length time.Duration) {
 		f.Kind, f.For = kind, length
 		p.add(f)

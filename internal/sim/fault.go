@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Fault is something bad that befalls a machine or a store at a certain time.
+// Fault is a failure of a machine or a store at a certain time.
 type Fault struct {
 	At   time.Duration // when, on the plan's time
 	Node int           // which machine or store, from 0; [Everywhere] means all of them

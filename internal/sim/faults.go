@@ -7,7 +7,7 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// strike lets a fault of the plan befall its machines or stores.
+// strike applies a fault of the plan to its machines or stores.
 func (w *world) strike(number int, f Fault) {
 	if w.quiet {
 		return
@@ -46,7 +46,7 @@ func (s *server) suffer(number int, f Fault) {
 	}
 }
 
-// suffer lets a fault befall the machine.
+// suffer applies a fault to the machine.
 func (n *node) suffer(f Fault) {
 	w, until := n.w, n.w.agenda.Now()+f.For
 	switch f.Kind {

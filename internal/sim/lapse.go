@@ -106,7 +106,7 @@ func (d drawer) borrowers(p *Plan) {
 	alone.Journals, alone.Faults = false, nil
 	for node := p.Nodes; node < p.machines(); node++ {
 		for at := range d.often(p, 60*p.beat()) {
-			d.befall(&alone, Fault{At: at, Node: node}, leaps, drifts)
+			d.drawFaults(&alone, Fault{At: at, Node: node}, leaps, drifts)
 		}
 		for at := range d.often(p, 2*p.Length) {
 			alone.add(Fault{At: at, Node: node, Kind: Fork})

@@ -23,7 +23,7 @@ func TestFloorsAreConfirmedWhateverThisHostsClockShows(t *testing.T) {
 	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			memory := memstore.NewWith(memstore.Config{Loss: loss, Now: func() time.Time { return time.Now().Add(by) }})
-			r := reckon(t, begun, 0, 1, 2)
+			r := planned(t, begun, 0, 1, 2)
 			if _, err := take(t, memory.Client(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo(t *testing.T) {
 	const loss = 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: loss})
-		r := reckon(t, begun, 0, 1, 2)
+		r := planned(t, begun, 0, 1, 2)
 		namespace, plan := draft(t, memory.Client(), r)
 		pass(time.Hour) // a namespace that is not young is not waited for
 		interrupted, interrupt := context.WithCancelCause(t.Context())
@@ -71,11 +71,11 @@ func TestFloorThatTheStoreTookBackIsNoSuccess(t *testing.T) {
 	const loss = 2 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: loss})
-		if _, err := take(t, memory.Client(), reckon(t, begun.Add(-time.Hour), 0, 1, 2)); err != nil {
+		if _, err := take(t, memory.Client(), planned(t, begun.Add(-time.Hour), 0, 1, 2)); err != nil {
 			t.Fatal(err)
 		}
 		pass(3 * loss)
-		r := reckon(t, begun, 0, 1, 2)
+		r := planned(t, begun, 0, 1, 2)
 		namespace, plan := draft(t, memory.Client(), r)
 		done := 0
 		err := imports.Apply(t.Context(), namespace, plan, roster.Patience{}, func(imports.Step) {
@@ -105,7 +105,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{true, false} {
 			memory := memstore.NewWith(memstore.Config{Loss: loss})
-			r := reckon(t, begun, 0)
+			r := planned(t, begun, 0)
 			namespace, plan := draft(t, memory.Client(), r)
 			pass(time.Hour)
 			opened := make(chan *fence.Holder, 1)
@@ -146,7 +146,7 @@ func TestClaimThatTookALostFloorsPlaceIsNoSuccess(t *testing.T) {
 func TestFloorThatCannotBeSetIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		r := reckon(t, begun, 0, 1, 2, 3)
+		r := planned(t, begun, 0, 1, 2, 3)
 		namespace, err := roster.Create(t.Context(), roster.Config{Store: memory.Client()}, r.Layout, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestNoIDOfTheOldSystemIsIssuedAgain(t *testing.T) {
 		for w := range int64(3) {
 			oldIDs(t, w, begun.Add(time.Duration(w)*imports.DefaultMargin/2), old)
 		}
-		if _, err := take(t, memory.Client(), reckon(t, begun, 0, 1, 2)); err != nil {
+		if _, err := take(t, memory.Client(), planned(t, begun, 0, 1, 2)); err != nil {
 			t.Fatal(err)
 		}
 		mint := func(h *fence.Holder, n int) {
@@ -114,7 +114,7 @@ func TestWithoutATakeOverTheIDsWouldRepeat(t *testing.T) {
 func TestTakeOverRunTwiceChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		r := reckon(t, begun, 0, 1, 2)
+		r := planned(t, begun, 0, 1, 2)
 		first, err := take(t, memory.Client(), r)
 		if err != nil || fmt.Sprint(first) != "[create create create]" {
 			t.Fatalf("%v, %v", first, err)
@@ -138,7 +138,7 @@ func TestTakeOverRunTwiceChangesNothing(t *testing.T) {
 		shut(t, h)
 		// A later one raises.
 		pass(time.Minute)
-		if fourth, err := take(t, memory.Client(), reckon(t, begun.Add(time.Minute), 0, 1, 2)); err != nil || fmt.Sprint(fourth) != "[raise raise raise]" {
+		if fourth, err := take(t, memory.Client(), planned(t, begun.Add(time.Minute), 0, 1, 2)); err != nil || fmt.Sprint(fourth) != "[raise raise raise]" {
 			t.Errorf("%v, %v", fourth, err)
 		}
 	})
@@ -149,7 +149,7 @@ func TestTakeOverThatWasInterruptedIsFinishedByRunningItAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory := memstore.New()
 			faulty := faultstore.New(memory.Client(), nil, nil)
-			r := reckon(t, begun, 0, 1, 2, 3)
+			r := planned(t, begun, 0, 1, 2, 3)
 			key := stored.RegisterKey("default", r.Layout, int64(stopped))
 			faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool {
 				return c.Verb == faultstore.Swap && c.Key == key
@@ -177,7 +177,7 @@ func TestTakeOverGoesOnWhereRepliesAreLostAndReadsAreStale(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			memory := memstore.New()
 			faulty := faultstore.New(memory.Client(), nil, nil)
-			r := reckon(t, begun, 0, 1, 2, 3, 4, 5, 6, 7)
+			r := planned(t, begun, 0, 1, 2, 3, 4, 5, 6, 7)
 			if _, err := roster.Create(t.Context(), roster.Config{Store: faulty}, r.Layout, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +210,7 @@ func TestTermThatBeganBelowTheFloorIsEnded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := reckon(t, begun, 1)
+		r := planned(t, begun, 1)
 		before := read(t, memory, 1)
 		if before.Register.Until <= r.Floor || before.Register.Floor >= r.Floor {
 			t.Fatalf("floor %d, register %+v", r.Floor, before.Register)
@@ -230,7 +230,7 @@ func TestTermThatBeganBelowTheFloorIsEnded(t *testing.T) {
 func TestTakeOverIntoAnotherLayoutOrForeignDatacentersIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		r := reckon(t, begun, 0)
+		r := planned(t, begun, 0)
 		other := oldLayout()
 		other.Epoch = other.Epoch.Add(8 * time.Hour)
 		namespace, err := roster.Create(t.Context(), roster.Config{Store: memory.Client()}, other, nil)
@@ -266,7 +266,7 @@ func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 	for at := time.Duration(0); at < 4*loss; at += 150 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			memory := memstore.NewWith(memstore.Config{Loss: loss})
-			r := reckon(t, begun, 0, 1, 2)
+			r := planned(t, begun, 0, 1, 2)
 			failed := make(chan struct{})
 			go func() {
 				defer close(failed)

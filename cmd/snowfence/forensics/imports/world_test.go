@@ -36,7 +36,7 @@ func (o offset) Wall() time.Time { return o.Clock.Wall().Add(o.by) }
 
 func system() snowfence.Clock { return snowfence.SystemClock() }
 
-func reckon(t *testing.T, stopped time.Time, workers ...int64) imports.Plan {
+func planned(t *testing.T, stopped time.Time, workers ...int64) imports.Plan {
 	t.Helper()
 	f := imports.Facts{Layout: oldLayout(), StoppedAt: stopped, Margin: imports.DefaultMargin, Ahead: imports.DefaultAhead, Now: stopped}
 	for _, w := range workers {

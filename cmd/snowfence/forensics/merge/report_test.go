@@ -64,7 +64,7 @@ func TestVerdictIsTheWorstOfAllFindings(t *testing.T) {
 		{"issuers that overlap, and ids that clash", []string{"1", "1"}, []*merge.Issuer{twitter("A", "1"), twitter("B", "1")}, "clash: 1 id is on more than one side"},
 		{"issuers of one side that overlap", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "2")}, possible},
 		{"both", []string{"", ""}, []*merge.Issuer{twitter("A", "1"), twitter("A", "1"), twitter("B", "1")}, possible},
-		{"a past that nobody compared", []string{"", ""}, []*merge.Issuer{old("A"), old("B")}, possible},
+		{"a past that was not compared", []string{"", ""}, []*merge.Issuer{old("A"), old("B")}, possible},
 		{"a past that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("B")}, none},
 		{"a past within a side that was compared", []string{"1", "2"}, []*merge.Issuer{old("A"), old("A"), apart("B")}, none},
 		{"a past within a side that has an id twice", []string{"1 1", "2"}, []*merge.Issuer{old("A"), old("A"), apart("B")}, possible},
