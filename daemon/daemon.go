@@ -191,10 +191,10 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err := d.adopt(&cfg.Settings); err != nil {
 		return nil, err
 	}
-	err := d.configure(cfg.Settings, given)
-	if err != nil {
+	if err := d.configure(cfg.Settings, given); err != nil {
 		return nil, err
 	}
+	var err error
 	if d.tokens, err = listen.Tokens(d.settings); err != nil {
 		return nil, err
 	}
@@ -211,10 +211,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	d.service = service.New(service.Config{
 		Settings: d.settings, Formats: builtin.Formats(), Tokens: d.tokens, Memory: d.memory, Clock: d.clock, Logger: d.log, Changed: d.wake,
 	})
-	registry, err := metrics.NewRegistry(cfg.Version)
-	if err == nil {
-		err = errors.Join(registry.Register(metrics.NewCollector(d.service)), registry.Register(metrics.NewClock(d.clock.Wall)))
-	}
+	registry, err := metrics.NewRegistry(cfg.Version, metrics.NewCollector(d.service), metrics.NewClock(d.clock.Wall))
 	if err != nil {
 		return nil, err
 	}

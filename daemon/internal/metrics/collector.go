@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -155,14 +154,18 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// NewRegistry returns a registry with the process, the Go runtime and the version.
-func NewRegistry(version string) (*prometheus.Registry, error) {
+// NewRegistry returns a registry with the process, the Go runtime, the version, and more collectors.
+func NewRegistry(version string, more ...prometheus.Collector) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
-	return registry, errors.Join(
-		registry.Register(collectors.NewGoCollector()),
-		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
-		registry.Register(newBuild(version)),
-	)
+	common := []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newBuild(version),
+	}
+	for _, c := range append(common, more...) {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return registry, nil
 }
 
 func newBuild(version string) prometheus.Collector {
