@@ -57,7 +57,7 @@
 //
 // A [Plan] comes from draw.go, lapse.go, scenario.go and shrink.go. world.go runs it on an
 // [Agenda], with machines (node.go, clock.go, disk.go, folder.go), the way to the stores
-// (network.go) and the stores (server.go, forget.go); faults.go lets the faults strike.
+// (network.go) and the stores (server.go, forget.go); strike.go applies the faults.
 // A machine runs an [Allocator]: ours is holder.go, and intake.go and supply.go judge it.
 // Another one is borrower.go, a program without a fence; lending.go takes its questions to
 // the daemons, which live beside our holders. caller.go makes the calls for ids. The ids

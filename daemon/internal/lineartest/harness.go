@@ -16,7 +16,7 @@ type Harness struct {
 	// Open opens another client of the store under test, to be closed at the end. Required.
 	Open func(context.Context) (store.Store, error)
 
-	Rates        faultstore.Rates // of the faults between every client and its callers; zero means without faults
+	Rates        faultstore.Rates // of the faults between every client and its callers; may be zero
 	Disturbances []Disturbance    // one after the other, at even distances over the run, while the clients go on
 
 	// Seed decides the calls, their keys and guards, and the faults of Rates. It does not decide the
