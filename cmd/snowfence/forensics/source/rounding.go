@@ -14,6 +14,7 @@ import (
 type Rounding struct {
 	decimal lookalikes // by a spreadsheet
 	double  lookalikes // by a double, which is written in whole or as JavaScript does
+	cut     lookalikes // to the 52 bits that a double stores
 }
 
 // lookalikes are ids that can be rounded in one way: with more digits than the way keeps, so that
@@ -27,6 +28,7 @@ const (
 	almostAll    = 20           // one of 20 need not look rounded: rows can come from elsewhere
 	digits       = 15           // that a spreadsheet keeps
 	mantissa     = 53           // bits of a double
+	stored       = 52           // of them, in its 64 bits: the highest is always set
 	leastBits    = mantissa + 3 // of a number: at most one of four looks like a double by chance
 )
 
@@ -44,6 +46,8 @@ func (r *Rounding) Add(items []Item) {
 			} else {
 				r.double.add(printedByDouble(id), id%kept != 0)
 			}
+			unit := uint64(1) << (width - stored)
+			r.cut.add(id%unit == 0, id%(2*unit) != 0)
 		}
 		if kept > 1 {
 			r.decimal.add(id%kept == 0, id%(10*kept) != 0)
@@ -91,6 +95,8 @@ func (r *Rounding) Text() string {
 		return of(r.decimal, fmt.Sprintf("have no more than %d digits before their zeros, which is all that a spreadsheet keeps", digits))
 	case r.double.rounded():
 		return of(r.double, fmt.Sprintf("are numbers that a double holds or JavaScript writes: %d bits", mantissa))
+	case r.cut.rounded():
+		return of(r.cut, fmt.Sprintf("have no more than %d bits before their zeros", stored))
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -34,6 +35,10 @@ func TestRoundedIDsAreKnown(t *testing.T) {
 		}, "of 1,000 long ids have no more than 15 digits"},
 		"a double":            {8, func(i int, random uint64) uint64 { return uint64(float64(exact(i, random))) }, "8 of 8 long ids are numbers that a double"},
 		"a double of 63 bits": {100, func(_ int, random uint64) uint64 { return uint64(float64(random>>1 | 1<<62)) }, "100 of 100 long ids are numbers that a double"},
+		"cut to 52 bits": {100, func(i int, random uint64) uint64 {
+			id := exact(i, random)
+			return id &^ (1<<(bits.Len64(id)-52) - 1)
+		}, "100 of 100 long ids have no more than 52 bits before their zeros"},
 		"JavaScript's text": {100, func(i int, random uint64) uint64 {
 			n, _ := strconv.ParseUint(strconv.FormatFloat(float64(exact(i, random)), 'f', -1, 64), 10, 64)
 			return n
