@@ -207,6 +207,9 @@ func (c *chaos) troubles() []trouble {
 			{"server behind it killed and started", func(_ *subject, r *rand.Rand) { c.restart(true, (*testkit.Server).Kill, r) }},
 		}...)
 	}
+	for _, name := range slices.Sorted(maps.Keys(c.engine.Troubles)) {
+		all = append(all, trouble{name, func(_ *subject, r *rand.Rand) { c.hinder(c.engine.Troubles[name], r) }})
+	}
 	return append(all, c.failing()...)
 }
 
@@ -239,6 +242,15 @@ func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
 	s.setClock(c.step(random, back))
 	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
 	s.setClock(0)
+}
+
+// hinder does a fault of this engine alone, while its server runs.
+func (c *chaos) hinder(fault func(begin bool), random *rand.Rand) {
+	c.server.Lock()
+	defer c.server.Unlock()
+	fault(true)
+	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
+	fault(false)
 }
 
 func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {

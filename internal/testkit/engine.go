@@ -21,6 +21,9 @@ type Engine struct {
 	// Behind is the server where that one keeps the store, if it does not do so itself.
 	Behind *Server
 
+	// Troubles are faults of this engine alone, by name: true begins one, false ends it.
+	Troubles map[string]func(begin bool)
+
 	// Lossy says that the engine can lose acknowledged writes.
 	Lossy bool
 
@@ -46,7 +49,8 @@ func StartEngine(t testing.TB, name string) Engine {
 		return Engine{Name: name, Server: MariaDB(t), url: func(address string) string { return sqlURL("mysql", address) + "?durable=true" }}
 	case "kubernetes":
 		k := StartKubernetes(t)
-		return Engine{Name: name, Server: k.Server, Behind: k.Etcd, url: func(address string) string {
+		troubles := map[string]func(bool){"requests refused as too many": k.Busy, "token expired": func(begin bool) { k.Expire(t, begin) }}
+		return Engine{Name: name, Server: k.Server, Behind: k.Etcd, Troubles: troubles, url: func(address string) string {
 			return "kubernetes:///" + KubernetesNamespace + "?kubeconfig=" + k.Kubeconfig(t, "http://"+address, "")
 		}}
 	case "nats":

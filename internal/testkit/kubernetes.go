@@ -47,6 +47,20 @@ type Kubernetes struct {
 	Token string
 
 	accounts *ecdsa.PrivateKey // signs the tokens of service accounts
+	front    kubernetesFront
+}
+
+// Busy has the first port refuse all requests with status 429, as an API server with too many, or ends that.
+func (k *Kubernetes) Busy(begin bool) { k.front.busy.Store(begin) }
+
+// Expire has the first port pass requests on with a token that has expired, which the API server refuses, or ends that.
+func (k *Kubernetes) Expire(t testing.TB, begin bool) {
+	if !begin {
+		k.front.expired.Store(nil)
+		return
+	}
+	token := k.AccountToken(t, KubernetesNamespace, "expired", "none", -time.Minute)
+	k.front.expired.Store(&token)
 }
 
 // StartKubernetes starts etcd and a kube-apiserver, with the namespace KubernetesNamespace. More arguments are added
@@ -75,7 +89,7 @@ func StartKubernetes(t testing.TB, arguments ...string) *Kubernetes {
 			if err := os.WriteFile(filepath.Join(s.Dir, "tokens.csv"), []byte(tokens), 0o600); err != nil {
 				return err
 			}
-			return kubernetesFront(t, s, authority.Pool())
+			return k.front.start(t, s, authority.Pool())
 		},
 		Arguments: func(s *Server) []string {
 			accounts := filepath.Join(s.Dir, "accounts.pem")

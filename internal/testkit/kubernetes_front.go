@@ -9,23 +9,34 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"sync/atomic"
 	"testing"
 )
 
 // kubernetesFront takes plain HTTP at the first port of an API server until the end of the test, and passes requests
-// on to the second. A request that the API server does not answer ends its connection: no answer is made up.
-func kubernetesFront(t testing.TB, s *Server, authorities *x509.CertPool) error {
+// on to the second. A request that the API server does not answer ends its connection.
+type kubernetesFront struct {
+	expired atomic.Pointer[string] // the token that takes the place of the admin's; nil means none
+	busy    atomic.Bool            // requests are refused as by an API server with too many
+}
+
+// start listens. Requests without a token get the admin's.
+func (f *kubernetesFront) start(t testing.TB, s *Server, authorities *x509.CertPool) error {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.Addr())
 	if err != nil {
 		return err
 	}
 	target := &url.URL{Scheme: "https", Host: s.Address(1)}
-	server := &http.Server{Handler: &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
+			token := kubernetesAdmin
+			if expired := f.expired.Load(); expired != nil {
+				token = *expired
+			}
 			if r.Out.Header.Get("Authorization") == "" {
-				r.Out.Header.Set("Authorization", "Bearer "+kubernetesAdmin)
+				r.Out.Header.Set("Authorization", "Bearer "+token)
 			}
 		},
 		Transport: &http.Transport{
@@ -37,7 +48,15 @@ func kubernetesFront(t testing.TB, s *Server, authorities *x509.CertPool) error 
 				_ = connection.Close()
 			}
 		},
-	}}
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.busy.Load() {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
