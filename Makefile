@@ -28,8 +28,13 @@ DATABASE = https://vuln.go.dev
 # Tests of real servers are built with this tag.
 TAGS = -tags servers
 
+# All is compiled as "make build" compiles it, so that nothing is compiled twice. The race detector alone needs C.
+export CGO_ENABLED = 0
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # Tests are linked without debug information, and "make lint" vets.
 TEST = $(GO) test -vet=off -ldflags=-w
+RACE = CGO_ENABLED=1 $(TEST) -race
 
 # The release that "make release" makes: its version, the key that signs it, and what it is built for.
 # An empty PLATFORMS means all of them.
@@ -79,7 +84,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the program into .bin/snowfence: one static file, the same bytes in every folder
-	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -o .bin/snowfence ./cmd/snowfence
+	@$(GO) build -buildvcs=auto -o .bin/snowfence ./cmd/snowfence
 
 .PHONY: release
 release: ## archives, image, sums and signatures of the last commit into .bin/release: make release VERSION=v0.1.0 KEY=FILE, or SIGN=no
@@ -103,9 +108,9 @@ test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000
 test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 14 minutes
 	@tools/need.sh $(NEEDED)
 	@$(TEST) $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
-	@$(TEST) $(TAGS) -p 3 -timeout 30m -race -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
+	@$(RACE) $(TAGS) -p 3 -timeout 30m -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
 	@$(MAKE) current
-	@$(TEST) -race -run '^TestScripts/serve' ./cmd/snowfence
+	@$(RACE) -run '^TestScripts/serve' ./cmd/snowfence
 	@$(TEST) -tags faultclock ./cmd/snowfence/internal/clock
 	@cd bench && GOWORK=off $(GO) test ./...
 	@$(MAKE) examples
@@ -113,13 +118,16 @@ test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race 
 .PHONY: test-kubernetes
 test-kubernetes: $(KUBERNETES) ## the engine and deploy/kubernetes on a real kube-apiserver, under the race detector; some minutes, and the first time some more to build it
 	@tools/need.sh gcc=gcc,libc6-dev etcd=etcd-server
-	@$(TEST) $(TAGS) -timeout 30m -race ./store/kubernetesstore/...
+	@$(RACE) $(TAGS) -timeout 30m ./store/kubernetesstore/...
 	@cd tools/manifests && GOWORK=off $(GO) test $(TAGS) -count=1 -timeout 10m .
+
+.PHONY: programs
+programs: .bin/golangci-lint $(KUBERNETES) ## build the linter and kube-apiserver into .bin, once; takes some minutes
 
 $(KUBERNETES): tools/kubeapiserver/go.mod tools/kubeapiserver/go.sum
 	@echo "building kube-apiserver, once; takes some minutes"
 	@mkdir -p .bin
-	@cd tools/kubeapiserver && GOWORK=off CGO_ENABLED=0 $(GO) build -trimpath -o ../../$@ \
+	@cd tools/kubeapiserver && GOWORK=off $(GO) build -o ../../$@ \
 		-ldflags='-s -w -X k8s.io/component-base/version.gitVersion=v1.37.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37' \
 		k8s.io/kubernetes/cmd/kube-apiserver
 	@touch $@
@@ -278,7 +286,7 @@ hostile: ## attacks of every known kind, each by itself and all at once beside 9
 soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion ids checked, the model, fuzzing; many hours
 	@mkdir -p .bin
 	@$(GO) run ./internal/sim/simulate -seeds 300000 -from $(FROM) -state .bin/sim.$(FROM).state
-	@$(GO) test $(TAGS) -race -skip 'Allocate|^TestDrawnRunsOfHoldersBreakNoRule$$' -count=10 -timeout 60m $(RACED)
+	@CGO_ENABLED=1 $(GO) test $(TAGS) -race -skip 'Allocate|^TestDrawnRunsOfHoldersBreakNoRule$$' -count=10 -timeout 60m $(RACED)
 	@$(GO) test ./fence -run '^TestDrawnRunsOfHoldersBreakNoRule$$' -count=1 -timeout 60m -drawn.seeds 10000
 	@$(GO) test ./store/filestore -run '^TestNoSchedule' -count=1 -timeout 60m -filestore.runs 300000 -filestore.from $(FROM)
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000

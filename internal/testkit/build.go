@@ -28,7 +28,9 @@ func Build(t testing.TB, importPath, tags string) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(folder, strings.Trim(filepath.Base(importPath)+"-"+tags, "-"))
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-tags", tags, "-o", path, importPath).CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-w", "-tags", tags, "-o", path, importPath)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped, also for tests under the race detector
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", importPath, err, out)
 	}
 	return path
