@@ -92,6 +92,7 @@ type GeneratorConfig struct {
 // rule minds each of them, the lane stays closed.
 type Generator struct {
 	clock     Clock
+	system    *systemClock // the clock if it is the machine's: Next reads it without a call
 	layout    Layout
 	rand      func() uint64
 	prefix    ID         // worker and datacenter, in place
@@ -207,6 +208,7 @@ func NewGenerator(cfg GeneratorConfig) (*Generator, error) {
 		expires:   cfg.Expires,
 		lost:      make(chan struct{}),
 	}
+	g.system, _ = g.clock.(*systemClock)
 	if prefix := (Parts{Datacenter: datacenter, Worker: worker}); l.Wide {
 		g.wide = newWideShape(l, prefix)
 		g.seqShift, g.timeShift = 0, g.seqBits
@@ -292,7 +294,12 @@ func (g *Generator) next(ctx context.Context, lane uint32) (ID, error) {
 		return g.nextSlowly(ctx, lane)
 	}
 	a, gate := g.anchor.Load(), g.gate.Load()
-	elapsed := g.clock.Monotonic() - a.monotonic
+	elapsed := -a.monotonic
+	if g.system != nil {
+		elapsed += time.Since(g.system.start)
+	} else {
+		elapsed += g.clock.Monotonic()
+	}
 	if uint64(elapsed) >= uint64(a.lasts) {
 		return g.nextSlowly(ctx, lane)
 	}
