@@ -100,6 +100,8 @@ func hostiles() []hostile {
 		{"headers without end", "http", after("GET / HTTP/1.1\r\nHost: localhost\r\n", "A: b\r\n")},
 		{"a body without end", "http", after("POST /v1/generators/default/ids HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1073741824\r\n\r\n", many)},
 		{"requests of a client that reads nothing", "http", repeat("GET /v1/generators/default/ids?count=4000 HTTP/1.1\r\nHost: localhost\r\n\r\n")},
+		{"pages of a client that reads nothing", "http", repeat("GET /?years=" + strings.Repeat(`"`, 15_000) + " HTTP/1.1\r\nHost: localhost\r\n\r\n")},
+		{"metrics of a client that reads nothing", "http", repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")},
 		{"a frame of 2 GB", "thrift", after(frame(0x7fffffff, ""), many)},
 		{"a frame of THeader of 1 GB", "thrift", after(frame(0x3fffffff, "\x0f\xff\x00\x00\x00\x00\x00\x01\x3f\xff"), many)},
 		{"a string of 2 GB", "thrift", after("\x80\x01\x00\x01\x7f\xff\xff\xff", many)},

@@ -183,7 +183,7 @@ type leafError struct {
 func leafFault(r *http.Request, client front.Client, status int, exception, message string) Answer {
 	return jsonOf(status, leafError{
 		client.Now().UnixMilli(), status, http.StatusText(status),
-		"com.sankuai.inf.leaf.server.exception." + exception, message, r.URL.Path,
+		"com.sankuai.inf.leaf.server.exception." + exception, message, front.Shown(r.URL.Path),
 	})
 }
 

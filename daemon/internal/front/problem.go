@@ -3,6 +3,7 @@ package front
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -135,12 +136,18 @@ func (t Type) Problem(cause error) *Problem {
 	return &Problem{Type: t, Detail: t.describe().detail, RetryAfter: RetrySoon, Cause: cause}
 }
 
+// Shown returns the part of a client's text that answers and logs may repeat: the text may be as long as a request.
+func Shown(text string) string {
+	const most = 128
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
 // Field returns a problem of the type with one part of the request.
 func (t Type) Field(field, value, limit string) *Problem {
-	const shown = 128 // of a value that may be as long as a request
-	if len(value) > shown {
-		value = value[:shown] + "…"
-	}
+	value = Shown(value)
 	return &Problem{Type: t, Field: field, Value: value, Limit: limit, Detail: fmt.Sprintf("%s is %q: %s", field, value, limit)}
 }
 

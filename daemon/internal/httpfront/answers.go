@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
@@ -200,7 +201,10 @@ func (h *Handler) health(well func([]front.Status) bool) answer {
 		}
 		shown := describe(slices.DeleteFunc(statuses, others))
 		if well(all) {
-			return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{shown})
+			if h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{shown}) != nil { // a probe needs no list
+				return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, generatorsJSON{[]generatorJSON{}})
+			}
+			return nil
 		}
 		p := &problem{
 			Type: typeNotReady, Title: "Not every generator is ready", Status: http.StatusServiceUnavailable,
@@ -258,7 +262,35 @@ func (h *Handler) writeJSON(w http.ResponseWriter, r *http.Request, status int, 
 	if err != nil {
 		return err
 	}
-	return h.writeBody(w, r, status, contentType, append(body, '\n'))
+	return h.writeMade(w, r, status, contentType, append(body, '\n'))
+}
+
+// writeMade writes an answer that was made for this request alone. A large one takes memory until its client has read it.
+func (h *Handler) writeMade(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
+	held := share{memory: h.Memory}
+	defer held.hold(0)
+	if cap(body) > few {
+		if err := held.hold(cap(body)); err != nil {
+			return err
+		}
+	}
+	return h.writeBody(w, r, status, contentType, body)
+}
+
+// share is the memory of one answer.
+type share struct {
+	memory *budget.Budget
+	bytes  int
+}
+
+// hold takes or gives back memory until the answer has so many bytes. A problem is returned if too little is left.
+func (s *share) hold(bytes int) error {
+	if s.memory.Take(bytes-s.bytes) != nil {
+		return front.Overloaded.Problem(nil)
+	}
+	s.memory.Give(s.bytes - bytes)
+	s.bytes = bytes
+	return nil
 }
 
 // writeBody writes a whole answer, but for a HEAD its header alone.

@@ -237,6 +237,9 @@ func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who a
 		if err != nil {
 			h.count(asProblem(err))
 		}
+		if who == operators {
+			return h.writeMade(w, r.Request, got.Status, got.Type, got.Body)
+		}
 		h.Memory.Add(len(got.Body)) // it was held while it was made
 		defer h.Memory.Give(len(got.Body))
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
@@ -244,9 +247,17 @@ func (h *Handler) theirs(path string, methods []string, a compat.Answerer, who a
 	return route{path: at(path), methods: methods, answer: answer, audience: who, spring: who != operators}
 }
 
+// scrape is about how many bytes the metrics of fifty generators take until their client has read them.
+const scrape = 1 << 20
+
 // expose answers with the metrics.
 func (h *Handler) expose(w http.ResponseWriter, r *call) error {
 	if err := r.client.ReadMetrics(); err != nil {
+		return err
+	}
+	held := share{memory: h.Memory}
+	defer held.hold(0)
+	if err := held.hold(scrape); err != nil {
 		return err
 	}
 	h.Metrics.ServeHTTP(w, r.Request)

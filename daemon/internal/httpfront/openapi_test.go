@@ -19,6 +19,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/api"
 	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
@@ -336,6 +337,12 @@ func addPage(t *testing.T, add func(string, fixture, *http.Request, int), guarde
 	post(open, strings.Repeat("x", config.Default().Limits.Body+1), 413)
 	post(open, "", 421, "Host: evil.example")
 	post(newLimited(t, "Correct-horse-battery"), "token=wrong", 429)
+	spent := newFixture(t, "")
+	spent.Memory = budget.New(1)
+	add("/ui/token", spent, request("POST", "/ui/token"), 503)
+	for path, query := range map[string]string{"/": "", "/ui/state": "", "/ui/history": "", "/ui/plan": "?years=1&workers=1&rate=1", "/metrics": ""} {
+		add(path, spent, request("GET", path+query), 503)
+	}
 }
 
 // addOpaque adds the probes of an opaque generator, "public".

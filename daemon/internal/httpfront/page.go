@@ -16,6 +16,11 @@ func (h *Handler) ofPage(p page.Route) route {
 				return err
 			}
 		}
+		held := share{memory: h.Memory}
+		defer held.hold(0)
+		if err := held.hold(p.Memory); err != nil {
+			return err
+		}
 		got, err := p.Answer(w.Header(), r.Request, r.client)
 		if err != nil && got.Body == nil {
 			if wrong, ok := errors.AsType[*page.QueryError](err); ok {
@@ -29,8 +34,11 @@ func (h *Handler) ofPage(p page.Route) route {
 		if err != nil {
 			got.Status = h.prepare(w, asProblem(err))
 		}
-		h.Memory.Add(len(got.Body)) // it was held while it was made
-		defer h.Memory.Give(len(got.Body))
+		if p.Memory > 0 {
+			if err := held.hold(cap(got.Body)); err != nil {
+				return err
+			}
+		}
 		if got.Status == http.StatusNotModified {
 			w.WriteHeader(got.Status)
 			return nil

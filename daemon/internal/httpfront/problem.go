@@ -85,8 +85,10 @@ func asProblem(err error) *problem {
 // fail answers with a problem, and counts it.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := asProblem(err)
-	// These fields always make JSON, so this can't fail.
-	_ = h.writeJSON(w, r, h.prepare(w, p), "application/problem+json", p)
+	status := h.prepare(w, p)
+	if h.writeJSON(w, r, status, "application/problem+json", p) != nil { // for want of memory: these fields always make JSON
+		w.WriteHeader(status)
+	}
 }
 
 // prepare counts a problem and sets its headers. It returns its status.

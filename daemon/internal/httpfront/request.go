@@ -20,11 +20,12 @@ import (
 // from a web page of another site. A link to the page may stand anywhere.
 func (h *Handler) admit(r *http.Request, to *route) error {
 	if !h.AnyHost && !h.knownHost(r.Host) {
+		host := front.Shown(r.Host)
 		return &problem{
 			Status: http.StatusMisdirectedRequest, Type: typeUnknownHost, Title: "The server does not answer to this host name",
 			Detail: "without a token, a loopback address answers to loopback names and to those in hosts only: if your own proxy sends this name, set hosts: [" +
-				hostName(r.Host) + "] in the configuration, or SNOWFENCE_HOSTS",
-			Field: "Host", Value: r.Host,
+				hostName(host) + "] in the configuration, or SNOWFENCE_HOSTS",
+			Field: "Host", Value: host,
 		}
 	}
 	if header, foreign := otherSite(r); foreign && !(to != nil && to.audience == readers && followed(r)) {
@@ -36,7 +37,7 @@ func (h *Handler) admit(r *http.Request, to *route) error {
 func crossSite(detail, field, value string) error {
 	return &problem{
 		Status: http.StatusForbidden, Type: typeCrossSite, Title: "Web pages of other sites may not use this server",
-		Detail: detail, Field: field, Value: value,
+		Detail: detail, Field: field, Value: front.Shown(value),
 	}
 }
 
@@ -177,6 +178,7 @@ func isForm(r *http.Request) bool {
 // parameters reads the query: known names, each once. A misspelt count must not mint one id.
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	refuse := func(name, limit string) error {
+		name = front.Shown(name)
 		return &problem{
 			Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
 			Detail: "parameter " + strconv.Quote(name) + " " + limit, Field: name, Limit: limit,
@@ -229,7 +231,7 @@ func negotiate(r *http.Request, offers ...string) (string, error) {
 	if best == "" {
 		return "", &problem{
 			Status: http.StatusNotAcceptable, Type: typeNotAcceptable, Title: "No acceptable form is offered",
-			Detail: "offered are " + strings.Join(offers, " and "), Field: "Accept", Value: accept, Limit: strings.Join(offers, ", "),
+			Detail: "offered are " + strings.Join(offers, " and "), Field: "Accept", Value: front.Shown(accept), Limit: strings.Join(offers, ", "),
 		}
 	}
 	return best, nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -147,6 +148,7 @@ func (h *Handler) seriesQuery(r *call, known ...string) (url.Values, kind.Series
 }
 
 func invalidQuery(field, value, limit string) error {
+	value = front.Shown(value)
 	return &problem{
 		Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
 		Detail: field + " is " + strconv.Quote(value) + ": " + limit, Field: field, Value: value, Limit: limit,

@@ -63,6 +63,7 @@ type Route struct {
 	Method     string // GET stands for HEAD, too
 	Path       string
 	Parameters []string // that the query may have; nil for any
+	Memory     int      // bytes that an answer may take while it is made; 0 for a file that all answers share
 	Answer     Answerer
 }
 
@@ -74,7 +75,7 @@ type QueryError struct{ Field, Value, Limit string }
 
 // Error implements error.
 func (e *QueryError) Error() string {
-	return e.Field + " is " + strconv.Quote(e.Value) + ": " + e.Limit
+	return e.Field + " is " + strconv.Quote(front.Shown(e.Value)) + ": " + e.Limit
 }
 
 // ErrNotFound is returned for an unknown asset or namespace.
@@ -92,17 +93,18 @@ func New(cfg Config) (*Page, error) {
 
 // Routes lists the addresses.
 func (p *Page) Routes() []Route {
+	const small, medium, large = 16 << 10, 256 << 10, 512 << 10
 	none := []string{}
 	return []Route{
-		{http.MethodGet, "/", nil, p.index},
-		{http.MethodGet, "/ui/state", none, p.guard(p.state)},
-		{http.MethodGet, "/ui/history", none, p.json(func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil })},
-		{http.MethodGet, "/ui/workers", []string{"store", "namespace", "from", "to"}, p.json(p.workers)},
-		{http.MethodGet, "/ui/decode", []string{"id", "generator"}, p.json(func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) })},
-		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, p.json(func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) })},
-		{http.MethodGet, "/ui/runbook", none, p.asset},
-		{http.MethodPost, "/ui/token", none, p.login},
-		{http.MethodGet, "/ui/{asset...}", none, p.asset},
+		{http.MethodGet, "/", nil, large, p.index},
+		{http.MethodGet, "/ui/state", none, medium, p.guard(p.state)},
+		{http.MethodGet, "/ui/history", none, medium, p.json(func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil })},
+		{http.MethodGet, "/ui/workers", []string{"store", "namespace", "from", "to"}, medium, p.json(p.workers)},
+		{http.MethodGet, "/ui/decode", []string{"id", "generator"}, medium, p.json(func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) })},
+		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, medium, p.json(func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) })},
+		{http.MethodGet, "/ui/runbook", none, 0, p.asset},
+		{http.MethodPost, "/ui/token", none, small, p.login},
+		{http.MethodGet, "/ui/{asset...}", none, 0, p.asset},
 	}
 }
 
