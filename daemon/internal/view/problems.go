@@ -65,15 +65,19 @@ func anchorOf(p *front.Problem, why string, storeAway bool) string {
 
 type adder = func(severity, about, anchor string, since time.Time, format string, args ...any)
 
-// standing adds the problems of a generator. Standing by is not a problem.
+// standing adds the problems of a generator. Standing by is not a problem, unless something is wrong: then it lacks a lease.
 func standing(s front.Status, g Generator, now time.Time, add adder) {
 	p, t := s.Problem, s.Trouble
+	if p != nil && p.Type == front.Standby {
+		lacks := *p
+		lacks.Type, p = front.LeaseUnavailable, &lacks
+	}
 	var since time.Time
 	if t != nil {
 		since = t.Since
 	}
 	switch {
-	case p != nil && p.Type == front.Standby:
+	case s.StandsBy:
 	case p != nil:
 		severity := "stopped"
 		if p.Type == front.LeaseUnavailable && g.Left > 0 || p.Type == front.StoreUnavailable && g.Counter != nil && g.Counter.InHand != "0" {

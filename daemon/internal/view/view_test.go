@@ -571,18 +571,22 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 		status          front.Status
 		severity, entry string
 	}{
-		"well":           {front.Status{Lease: lease}, "", ""},
-		"stands by":      {front.Status{Problem: front.Standby.Problem(nil)}, "", ""},
-		"refused":        {front.Status{Problem: front.Refused.Problem(nil)}, "stopped", "refused"},
-		"ends its term":  {front.Status{Lease: lease, Trouble: trouble, Problem: front.LeaseUnavailable.Problem(nil)}, "soon", "store-unavailable"},
-		"was stopped":    {front.Status{Problem: front.LeaseUnavailable.Problem(errors.New("an operator quarantined worker 2"))}, "stopped", "quarantined"},
-		"finds none":     {front.Status{Problem: front.Starting.Problem(fence.ErrNoWorker)}, "stopped", "no-worker"},
-		"lost its clock": {front.Status{Lease: lease, Problem: front.ClockUnsafe.Problem(errors.New("behind"))}, "stopped", "clock-unsafe"},
-		"goes on":        {front.Status{Lease: lease, Trouble: trouble}, "soon", "store-unavailable"},
-		"ends soon":      {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
-		"has ended":      {front.Status{EndsSoon: true, Problem: front.NumbersUsedUp.Problem(nil)}, "stopped", "numbers-used-up"},
-		"is behind":      {front.Status{Lease: &behind}, "soon", "clock-off"},
-		"went back":      {front.Status{Problem: front.CounterChanged.Plain()}, "stopped", "counter-changed"},
+		"well":                  {front.Status{Lease: lease}, "", ""},
+		"stands by":             {front.Status{Problem: front.Standby.Problem(nil), StandsBy: true}, "", ""},
+		"can't take over":       {front.Status{Problem: front.Standby.Problem(errors.New("the clock is 11m off"))}, "stopped", "lease-unavailable"},
+		"has no store":          {front.Status{Trouble: trouble, Problem: front.Standby.Problem(errors.New("the store takes no writes"))}, "stopped", "store-unavailable"},
+		"ends a pair's term":    {front.Status{Lease: lease, Trouble: trouble, Problem: front.Standby.Problem(nil)}, "soon", "store-unavailable"},
+		"was stopped of a pair": {front.Status{Problem: front.Standby.Problem(errors.New("an operator quarantined worker 0"))}, "stopped", "quarantined"},
+		"refused":               {front.Status{Problem: front.Refused.Problem(nil)}, "stopped", "refused"},
+		"ends its term":         {front.Status{Lease: lease, Trouble: trouble, Problem: front.LeaseUnavailable.Problem(nil)}, "soon", "store-unavailable"},
+		"was stopped":           {front.Status{Problem: front.LeaseUnavailable.Problem(errors.New("an operator quarantined worker 2"))}, "stopped", "quarantined"},
+		"finds none":            {front.Status{Problem: front.Starting.Problem(fence.ErrNoWorker)}, "stopped", "no-worker"},
+		"lost its clock":        {front.Status{Lease: lease, Problem: front.ClockUnsafe.Problem(errors.New("behind"))}, "stopped", "clock-unsafe"},
+		"goes on":               {front.Status{Lease: lease, Trouble: trouble}, "soon", "store-unavailable"},
+		"ends soon":             {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
+		"has ended":             {front.Status{EndsSoon: true, Problem: front.NumbersUsedUp.Problem(nil)}, "stopped", "numbers-used-up"},
+		"is behind":             {front.Status{Lease: &behind}, "soon", "clock-off"},
+		"went back":             {front.Status{Problem: front.CounterChanged.Plain()}, "stopped", "counter-changed"},
 	} {
 		x.status.Name = "g"
 		w := &world{t: t, statuses: []front.Status{x.status}}
