@@ -18,10 +18,26 @@ type Events struct {
 	mu    sync.Mutex // guards the fields below
 	kept  []Event    // the one of number n is at n % MaxEvents
 	count int64
+
+	// The last record of each entry and namespace that says that ids may repeat, the newest first. They stay until the process
+	// ends: later records don't make those ids safe.
+	unsafe []Event
 }
 
 // Handler returns a handler that keeps records and passes all of them on.
 func (e *Events) Handler(next slog.Handler) slog.Handler { return &handler{next: next, events: e} }
+
+// alarms returns the records that say that ids may repeat, the newest first.
+func (e *Events) alarms() []Event {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.unsafe)
+}
+
+// alarms reports whether an event says that ids may repeat.
+func (x Event) alarms() bool {
+	return x.Entry == "copied" || x.Entry == "began-empty" && x.Level == "WARN" // a journal knows of ids that the store has forgotten
+}
 
 // newest returns the events, the newest first, until their texts have MaxEventText bytes.
 func (e *Events) newest() []Event {
@@ -52,6 +68,10 @@ func (e *Events) keep(x Event) {
 	defer e.mu.Unlock()
 	x.Number = e.count
 	e.count++
+	if x.alarms() {
+		e.unsafe = slices.DeleteFunc(e.unsafe, func(old Event) bool { return old.Entry == x.Entry && old.field("namespace") == x.field("namespace") })
+		e.unsafe = slices.Insert(e.unsafe, 0, x)
+	}
 	if len(e.kept) < MaxEvents {
 		e.kept = append(e.kept, x)
 		return

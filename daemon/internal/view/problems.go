@@ -23,18 +23,13 @@ const clockAlarm = float64(stored.ClockTolerance / 10 / time.Millisecond)
 func severities() []string { return []string{"unsafe", "stopped", "soon"} }
 
 // problems lists the problems that an operator should act on.
-func problems(statuses []front.Status, s State, flagsOf map[Place]string) []Problem {
+func problems(statuses []front.Status, s State, alarms []Event, flagsOf map[Place]string) []Problem {
 	all, flags := []Problem{}, ""
 	add := func(severity, about, anchor string, since time.Time, format string, args ...any) {
 		all = append(all, Problem{severity, about, short(fmt.Sprintf(format, args...)), remedy(anchor, flags), anchor, since.UTC()})
 	}
-	seen := map[string]bool{}
-	for _, e := range s.Events {
-		empty := e.Entry == "began-empty" && e.Level == "WARN" // a journal knows of ids that the store has forgotten
-		if (empty || e.Entry == "copied") && !seen[e.Entry] {
-			seen[e.Entry] = true
-			add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s.", strings.TrimSuffix(e.Text+": "+e.field("error"), ": "))
-		}
+	for _, e := range alarms {
+		add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s.", strings.TrimSuffix(e.Text+": "+e.field("error"), ": "))
 	}
 	for i, status := range statuses {
 		flags = flagsOf[Place{s.Generators[i].Store, s.Generators[i].Namespace}]

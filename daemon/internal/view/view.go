@@ -110,7 +110,7 @@ func (v *View) State(ctx context.Context) State {
 		n.Flags = v.config.Flags[Place{n.Store, n.Name}]
 		s.Namespaces = append(s.Namespaces, n)
 	}
-	s.Problems = problems(statuses, s, v.config.Flags)
+	s.Problems = problems(statuses, s, v.config.Events.alarms(), v.config.Flags)
 	return s
 }
 

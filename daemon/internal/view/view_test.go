@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -474,6 +475,28 @@ func TestEventsAreBoundedAndKnowTheirEntry(t *testing.T) {
 	s = view.New(view.Config{Service: w, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
 	if text, err := json.Marshal(s.Events); err != nil || len(text) > 2*view.MaxEventText || len(s.Events) == 0 {
 		t.Errorf("%d events of %d bytes, %v", len(s.Events), len(text), err)
+	}
+}
+
+func TestIDsThatMayRepeatStayAProblemUntilTheProcessEnds(t *testing.T) {
+	var events view.Events
+	all := slog.New(events.Handler(slog.DiscardHandler))
+	users, orders := all.With("namespace", "users"), all.With("namespace", "orders")
+	users.Warn("made a new namespace")
+	for _, log := range []*slog.Logger{users, orders, orders} {
+		log.Error("lost a worker id", "error", errors.New("another process extends it: a copy of this one"))
+	}
+	orders.Info("made a new namespace") // the first start
+	for range 2 * view.MaxEvents {
+		all.Info("audit: a worker id is lent")
+	}
+	s := view.New(view.Config{Service: &world{t: t}, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+	var found []string
+	for _, p := range s.Problems {
+		found = append(found, p.Severity+" "+p.About+" "+p.Entry)
+	}
+	if want := []string{"unsafe orders copied", "unsafe users copied", "unsafe users began-empty"}; !slices.Equal(found, want) {
+		t.Errorf("problems are %q, want %q", found, want)
 	}
 }
 
