@@ -60,7 +60,7 @@ func (u *Use) Release(ctx context.Context, f kind.LeaseForm) error {
 	})
 }
 
-// borrow is a request about a lease, for a price in ids. It counts, and logs who was refused.
+// borrow is a request about a lease, for a price in ids. It counts.
 func (u *Use) borrow(ctx context.Context, price int, verb string, f *kind.LeaseForm, ask func(context.Context, kind.Lender) error) error {
 	l, err := u.lender(price)
 	if err == nil {
@@ -73,10 +73,7 @@ func (u *Use) borrow(ctx context.Context, price int, verb string, f *kind.LeaseF
 	defer cancel()
 	if err := ask(ctx, l); err != nil {
 		p := leaseProblem(err)
-		if p.Type != front.StoreUnavailable {
-			u.client.service.log.Info("audit: a borrower is refused", "verb", verb, "generator", u.of.name, "problem", p.Type.String(), "reason", err,
-				"token", f.Token, "host", f.Host, "pid", f.PID, "program", f.Program, "address", u.client.address)
-		}
+		u.auditRefusal(verb, *f, p)
 		return u.problem(p)
 	}
 	u.count(0)
@@ -147,6 +144,20 @@ func (u *Use) mayBorrow(ctx context.Context, l kind.Lender) error {
 func (u *Use) audit(what string, f kind.LeaseForm, worker string) {
 	u.client.service.log.Info("audit: a worker id is "+what, "generator", u.of.name, "worker", worker,
 		"token", f.Token, "host", f.Host, "pid", f.PID, "program", f.Program, "address", u.client.address)
+}
+
+// auditRefusal logs who was refused. Clients can cause any number of refusals, with any text, so it logs one a minute of each type.
+func (u *Use) auditRefusal(verb string, f kind.LeaseForm, p *front.Problem) {
+	s := u.client.service
+	if p.Type == front.StoreUnavailable || !s.mayWarn(&u.of.audited[p.Type]) {
+		return
+	}
+	reason := p.Detail
+	if p.Cause != nil {
+		reason = p.Cause.Error()
+	}
+	s.log.Info("audit: a borrower is refused", "verb", verb, "generator", u.of.name, "problem", p.Type.String(), "reason", reason, "token", f.Token,
+		"host", front.Shown(f.Host), "pid", front.Shown(f.PID), "program", front.Shown(f.Program), "address", u.client.address)
 }
 
 // leaseProblem makes a problem of a lender's error.

@@ -112,6 +112,28 @@ func TestTokenLendsAsManyWorkerIDsAsItSays(t *testing.T) {
 	}
 }
 
+func TestRefusedBorrowersFillNoLog(t *testing.T) {
+	var log bytes.Buffer
+	s := borrowing(t, func(*config.Config) {}, "", slog.New(slog.NewTextHandler(&log, nil)))
+	long := strings.Repeat("x", 4<<10)
+	for range 100 {
+		if _, err := use(t, s, "").Claim(t.Context(), kind.LeaseForm{Now: "soon", Host: long, PID: long, Program: long}); !isProblem(err, front.InvalidLease) {
+			t.Fatal(err)
+		}
+	}
+	if text := log.String(); strings.Count(text, "\n") != 1 || len(text) > 2<<10 {
+		t.Errorf("the log has %d lines of %d bytes: %.2000s", strings.Count(text, "\n"), len(text), text)
+	}
+	for i := range 9 { // of eight, the half of which may be lent
+		if _, err := claim(t, use(t, s, "")); i >= 4 && !isProblem(err, front.LeaseLimit) {
+			t.Fatal(err)
+		}
+	}
+	if text := log.String(); strings.Count(text, "problem=lease-limit") != 1 || strings.Count(text, "is lent") != 4 {
+		t.Errorf("problems of another type: %s", text)
+	}
+}
+
 func TestClaimCostsAThousandIDs(t *testing.T) {
 	s := borrowing(t, func(c *config.Config) { c.Limits.AddressRate = 1500 }, "", nil)
 	if _, err := claim(t, use(t, s, "")); err != nil {

@@ -72,6 +72,7 @@ type generator struct {
 	trouble  atomic.Pointer[trouble] // nil after a success
 	_        [64]byte
 	problems [front.Types]atomic.Uint64
+	audited  [front.Types]atomic.Int64 // when a borrower's refusal may be logged again, on the monotonic clock
 }
 
 // refusal is why a generator can't start.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"snowfence.example/snowfence/daemon/internal/front"
@@ -56,13 +57,18 @@ func (s *Service) troubled(g *generator) *front.Problem {
 	return nil
 }
 
-// warnPause is the least time between two warnings of [Client.Warn], for all clients together.
+// warnPause is the least time between two lines of a kind that clients can cause, for all clients together.
 const warnPause = time.Minute
+
+// mayWarn reports whether a line may be logged now. If so, it notes when the next may be.
+func (s *Service) mayWarn(next *atomic.Int64) bool {
+	now, until := int64(s.clock.Monotonic()), next.Load()
+	return now >= until && next.CompareAndSwap(until, now+int64(warnPause))
+}
 
 // Warn implements [front.Client]. Clients can cause any number of warnings, so it logs at most one a minute.
 func (c *Client) Warn(text string, arguments ...any) {
-	now, next := int64(c.service.clock.Monotonic()), c.service.warned.Load()
-	if now >= next && c.service.warned.CompareAndSwap(next, now+int64(warnPause)) {
+	if c.service.mayWarn(&c.service.warned) {
 		c.service.log.Warn(text, arguments...)
 	}
 }
