@@ -20,13 +20,26 @@ func unasked(t front.Type) bool {
 }
 
 // classify makes a problem of a minter's error. A generator that stands by is healthy without a lease,
-// while another process holds its worker id.
+// while another process holds its worker id. A counter that is not full yet has refused a large request.
 func (g *generator) classify(err error) *front.Problem {
 	p := classify(err)
-	if g.settings.Standby && p.Type == front.LeaseUnavailable {
+	switch {
+	case g.settings.Standby && p.Type == front.LeaseUnavailable:
 		return front.Standby.Problem(err)
+	case p.Type == front.NumbersUsedUp && g.hasLeft():
+		p.Detail = "fewer numbers are left than were asked for"
 	}
 	return p
+}
+
+// hasLeft reports whether the generator's counter is known to have numbers.
+func (g *generator) hasLeft() bool {
+	m := g.minter.Load()
+	if m == nil || m.caps.Counter == nil {
+		return false
+	}
+	c := m.caps.Counter()
+	return c.Limit > 0 && c.Left > 0
 }
 
 // classify makes a problem of a minter's error. Another generator's problem is that already.

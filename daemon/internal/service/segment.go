@@ -24,7 +24,7 @@ func (u *Use) Segment(ctx context.Context) (kind.Range, error) {
 	r, err := of.Segment(ctx)
 	u.client.settle(step, int(r.Count))
 	if err != nil {
-		return kind.Range{}, u.problem(classify(err))
+		return kind.Range{}, u.problem(u.of.classify(err))
 	}
 	u.count(int(r.Count))
 	return r, nil

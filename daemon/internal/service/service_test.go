@@ -491,6 +491,42 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 	})
 }
 
+// nearlyFull is a counter that has too few numbers left for the last request.
+type nearlyFull struct {
+	counting
+	left, limit int64
+}
+
+func (m *nearlyFull) Caps() kind.Caps {
+	return kind.Caps{Counter: func() kind.Counter { return kind.Counter{Left: m.left, Limit: m.limit} }}
+}
+
+func TestTooLargeRequestSaysNothingOfTheGenerator(t *testing.T) {
+	for _, c := range []struct {
+		left, limit int64
+		ready       bool
+		detail      string
+	}{
+		{999, 999, true, "fewer numbers are left than were asked for"},
+		{0, 999, false, "the numbers of 20261122 are used up"},
+		{0, 0, false, "the numbers of 20261122 are used up"}, // another system's counter
+	} {
+		var log bytes.Buffer
+		s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		full := &counter.FullError{Counter: "a", Date: "20261122", Limit: 999}
+		if err := s.Serve("a", &nearlyFull{counting{err: full}, c.left, c.limit}); err != nil {
+			t.Fatal(err)
+		}
+		p := problemOf(t, askFor(anybody(s), "a", 1000, new(kind.Batch)))
+		if p.Type != front.NumbersUsedUp || p.RetryAfter != 0 || !strings.HasPrefix(p.Detail, c.detail) {
+			t.Errorf("%d of %d left: %s, %q", c.left, c.limit, p.Type, p.Detail)
+		}
+		if front.Ready(s.Statuses()) != c.ready || strings.Contains(log.String(), "gives no ids") == c.ready {
+			t.Errorf("%d of %d left: ready is %t; the log: %s", c.left, c.limit, !c.ready, &log)
+		}
+	}
+}
+
 // texted says that its numbers are texts.
 type texted struct{ counting }
 

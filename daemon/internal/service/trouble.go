@@ -30,7 +30,11 @@ func (s *Service) failed(g *generator, p *front.Problem) {
 	switch p.Type {
 	case front.CounterChanged:
 		level = slog.LevelError
-	case front.StoreUnavailable, front.LeaseUnavailable, front.ClockUnsafe, front.NumbersUsedUp:
+	case front.StoreUnavailable, front.LeaseUnavailable, front.ClockUnsafe:
+	case front.NumbersUsedUp:
+		if g.hasLeft() { // smaller requests succeed
+			return
+		}
 	default:
 		return
 	}
