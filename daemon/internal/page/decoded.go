@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/view"
@@ -19,6 +20,9 @@ const (
 	maxOwners     = 8
 )
 
+// patience is how long the registers of all readings of an id are waited for, together.
+const patience = 2 * time.Second
+
 // decode reads the query's id. Without a generator it takes the likeliest reading: of the past, and covered by a register.
 func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	q := r.URL.Query()
@@ -30,12 +34,14 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
 	strip, err := read(c, text, name)
-	best := p.reading(r.Context(), s.state, strip)
+	best := p.reading(ctx, s.state, strip)
 	if name == "" && strip.Worker == nil {
 		for _, g := range s.state.Generators[:min(len(s.state.Generators), maxGenerators)] {
 			strip, failed := read(c, text, g.Name)
-			switch other := p.reading(r.Context(), s.state, strip); {
+			switch other := p.reading(ctx, s.state, strip); {
 			case failed != nil || other.weight < best.weight:
 			case other.weight == best.weight:
 				best.Others = append(best.Others, g.Name)

@@ -2,13 +2,17 @@ package page
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/internal/decode"
 )
@@ -41,6 +45,52 @@ func TestReadingThatARegisterCoversWeighsMoreThanAnotherAndAFutureOneLeast(t *te
 	if covered <= before || before <= future {
 		t.Errorf("weights are %d, %d and %d", covered, before, future)
 	}
+}
+
+// hanging is a source whose store does not answer.
+type hanging struct {
+	Source
+	state view.State
+}
+
+func (h hanging) State(context.Context) view.State { return h.state }
+
+func (hanging) Workers(ctx context.Context, _, _ string, _, _ int64) ([]view.Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // as the view waits
+	defer cancel()
+	<-ctx.Done()
+	return nil, view.ErrUnknown
+}
+
+// layered is a client whose generators all read an id by a layout.
+type layered struct {
+	front.Client
+	strip decode.Strip
+}
+
+func (l layered) Decode(_, _, generator string) (any, error) {
+	if generator == "" {
+		return nil, io.ErrUnexpectedEOF // the generators have no layout in common
+	}
+	return l, nil
+}
+
+func (l layered) Strip() decode.Strip { return l.strip }
+
+func TestIDIsReadWithinSecondsWhileTheStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, number, began := snowfence.DefaultLayout(), int64(7), time.Now()
+		s := view.State{Generators: make([]view.Generator, maxGenerators), Namespaces: []view.Namespace{{Name: "main", Layout: l.String()}}}
+		for i := range s.Generators {
+			s.Generators[i].Name = strconv.Itoa(i)
+		}
+		c := layered{strip: decode.Strip{Worker: &number, Bits: 64, At: began, Stamp: decode.Stamp{Layout: l, Worker: number}}}
+		p := &Page{Config: Config{Source: hanging{state: s}, Clock: snowfence.SystemClock()}}
+		d, err := p.decode(httptest.NewRequest(http.MethodGet, "/ui/decode?id=1", nil), c)
+		if took := time.Since(began); err != nil || len(d.Owners) != 1 || took > patience {
+			t.Errorf("%+v, %v, after %s", d, err, took)
+		}
+	})
 }
 
 func TestTableOfAnHourHasTheHighestOfEachMinute(t *testing.T) {
