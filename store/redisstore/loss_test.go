@@ -151,6 +151,9 @@ func failOver(t *testing.T, c redisstore.Config) (f failover) {
 		if now := servertest.Layout().TickAt(time.Now()); now < lost.Until+100 {
 			return fmt.Errorf("it is tick %d", now)
 		}
+		if again.Issued.Load() == 0 {
+			return errors.New("the second holder issues nothing yet")
+		}
 		return nil
 	})
 	ids, theirs := issuing.Stop(), again.Stop()
