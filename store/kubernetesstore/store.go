@@ -53,7 +53,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := s.findAnchor(ctx); err != nil {
+	_, err = s.findAnchor(ctx)
+	if err == nil {
+		err = s.judge(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
 	}
 	return s, nil
