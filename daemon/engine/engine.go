@@ -48,7 +48,7 @@ func Table() []Engine {
 			Schemes: []string{"nats"}, Like: "nats://", Loss: 150 * time.Second,
 			Keys: server + "prefix replicas durable creds nkey token-file unsafe-ignore-loss",
 		},
-		{Schemes: []string{"kubernetes"}, Like: "kubernetes:///", Keys: "prefix kubeconfig context loss"},
+		{Schemes: []string{"kubernetes"}, Like: "kubernetes:///", Keys: "prefix kubeconfig context loss durable"},
 	}
 }
 

@@ -17,7 +17,7 @@
 //	lock      locked by the owner with flock; never renamed, never removed
 //	odd even  the last two entries, each written over the one before the other
 //	consumed  the last entry that was taken, for people
-//	refused-… an entry that could not be used, for people
+//	refused-… the entries that could not be used, for people and for Peek
 //
 // # How a page is kept
 //

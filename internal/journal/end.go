@@ -89,18 +89,11 @@ func (j *Journal) close() error {
 	return errors.Join(j.files[0].close(), j.files[1].close(), j.lock.close(), j.disk.Close())
 }
 
-// clear removes files, durably. If as is given, the first one is kept under that name, for
-// people.
-func (j *Journal) clear(as string, names ...string) error {
-	if as != "" {
-		if err := j.disk.Rename(names[0], as); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return j.wrap(err)
-		}
-		names = names[1:]
-	}
+// setAside keeps entries that can't be used under other names, durably. They still show which ticks were used.
+func (j *Journal) setAside(names ...string) error {
 	for _, name := range names {
-		if err := j.remove(name); err != nil {
-			return err
+		if err := j.disk.Rename(name, refused(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return j.wrap(err)
 		}
 	}
 	return j.wrap(j.disk.Sync("."))

@@ -20,7 +20,7 @@ const (
 	oddName      = "odd"
 	evenName     = "even"
 	consumedName = "consumed"
-	refusedName  = "refused"
+	refusedName  = "refused-" // before the name of an entry
 )
 
 // ownerSize is how long the owner's text in the lock file is. It is always the same, so
@@ -215,7 +215,7 @@ func (j *Journal) take() ([]byte, error) {
 	}
 	e, reason := j.check(content, before, newest, other)
 	if reason != nil {
-		if err := j.clear(refusedName+"-"+newest, newest, other); err != nil {
+		if err := j.setAside(newest, other); err != nil {
 			return nil, err
 		}
 		return nil, &RefusedError{Path: j.path, Reason: reason.Error()}
@@ -237,8 +237,11 @@ func (j *Journal) take() ([]byte, error) {
 	if !bytes.Equal(content, contentNow) || !bytes.Equal(before, beforeNow) {
 		return nil, fmt.Errorf("%w: %s", ErrReplaced, j.path)
 	}
-	if err := j.clear("", other); err != nil {
+	if err := j.remove(other); err != nil {
 		return nil, err
+	}
+	if err := j.disk.Sync("."); err != nil {
+		return nil, j.wrap(err)
 	}
 	return []byte(e.Page), nil
 }
@@ -421,6 +424,9 @@ func (j *Journal) read(name string) ([]byte, bool, error) {
 	}
 	return content, true, nil
 }
+
+// refused is the name under which a refused entry is kept.
+func refused(name string) string { return refusedName + name }
 
 func nameOf(number uint64) string {
 	if number%2 == 0 {

@@ -6,15 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// Peek returns the last page in a folder and the last one that was taken from it, and changes nothing: it takes no
-// lock, and the page stays for the next holder. A holder may write meanwhile, so the page may be the one before its
+// Peek returns the last page in a folder, the last one that was taken from it, and those that were refused last. It
+// changes nothing: it takes no lock, and the page stays for the next holder. A holder may write meanwhile, so the page may be the one before its
 // last. These pages say which ticks were used. They say nothing of who may go on with a term: a copy counts too, and
 // so does a page from before the machine was last started.
 func Peek(dir string) (pages [][]byte, err error) {
 	var last entry
-	for _, name := range []string{oddName, evenName, consumedName} {
+	for _, name := range []string{oddName, evenName, consumedName, refused(oddName), refused(evenName)} {
 		content, wrong := os.ReadFile(filepath.Join(dir, name))
 		if errors.Is(wrong, fs.ErrNotExist) {
 			continue
@@ -23,16 +24,19 @@ func Peek(dir string) (pages [][]byte, err error) {
 		if wrong == nil {
 			e, wrong = decode(content)
 		}
+		aside := strings.HasPrefix(name, refusedName)
 		switch {
+		case wrong != nil && aside && content != nil: // torn, and refused for that
 		case wrong != nil:
 			err = errors.Join(err, fmt.Errorf("journal: %s: %s: %w", dir, name, wrong))
-		case name == consumedName:
+		case e.Page == "": // the first entry is without
+		case aside || name == consumedName:
 			pages = append(pages, []byte(e.Page))
 		case e.Number > last.Number:
 			last = e
 		}
 	}
-	if last.Page == "" { // the first entry is without
+	if last.Page == "" {
 		return pages, err
 	}
 	return append(pages, []byte(last.Page)), nil // a torn entry may be a write that goes on

@@ -3,10 +3,14 @@
 package journal
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"snowfence.example/snowfence/internal/disk"
+	"snowfence.example/snowfence/internal/stored"
 )
 
 // TestPageThatIsPeekedAtStaysForTheNextHolder peeks beside the owner, after its crash, and at torn files.
@@ -47,4 +51,47 @@ func TestPageThatIsPeekedAtStaysForTheNextHolder(t *testing.T) {
 	peek(false, "b", "c")
 	tear(evenName)
 	peek(true, "b")
+}
+
+// TestRefusedPagesCanStillBePeekedAt has a daemon that started by itself after a power cut refuse the pages: the store,
+// which may be restored later, is then still compared with them.
+func TestRefusedPagesCanStillBePeekedAt(t *testing.T) {
+	for name, test := range map[string]struct {
+		torn bool
+		want []string
+	}{
+		"whole":       {false, []string{"b", "c"}},
+		"newest torn": {true, []string{"b"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "journal")
+		kept(t, dir, "a", "b", "c") // the entries 2 to 4
+		if test.torn {
+			if err := os.Truncate(filepath.Join(dir, evenName), 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		place, err := thisPlace(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		place.Boot = "the next one"
+		d, err := disk.Open(dir, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenOn(d, dir, place, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Take(); !errors.Is(err, stored.ErrJournalRefused) {
+			t.Errorf("%s: take: %v", name, err)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		pages, err := Peek(dir)
+		if same := slices.EqualFunc(pages, test.want, func(page []byte, want string) bool { return string(page) == want }); !same || err != nil {
+			t.Errorf("%s: peeked at %q (%v), want %q", name, pages, err, test.want)
+		}
+	}
 }

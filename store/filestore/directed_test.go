@@ -54,3 +54,18 @@ func TestSwapAfterALossOfPowerOutlivesAnotherOne(t *testing.T) {
 		writer.stop()
 	})
 }
+
+// TestSwapBesideAReaderOfTheVersionBeforeIsNoDamage lets a power failure take the content of a version and leave its
+// head. A reader looks for the version before, and a swap is made on it and clears it up meanwhile.
+func TestSwapBesideAReaderOfTheVersionBeforeIsNoDamage(t *testing.T) {
+	directed(t, func(w *world) {
+		writer := w.start("writer 1", w.disk, swaps(1))
+		writer.before("rename", "sync folder")
+		writer.stop()
+		w.disk.LosePower(w.pick)
+		reader := w.start("reader", w.disk, reads(1))
+		reader.before("read", "read")
+		w.start("writer 2", w.disk, swaps(1)).finish()
+		reader.finish()
+	})
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -106,6 +108,43 @@ func TestFullDiskIsAnErrorAndNothingMore(t *testing.T) {
 			t.Fatalf("swap once there is room: %v", err)
 		}
 	}
+}
+
+// TestDiskThatHangsHoldsABoundedNumberOfCalls lets a disk hang at once: each call that has begun keeps a thread.
+func TestDiskThatHangsHoldsABoundedNumberOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, p, version := prepared(t)
+		var held atomic.Int64
+		hang := make(chan struct{})
+		p.Before = func(string) modeldisk.Fault {
+			held.Add(1)
+			<-hang
+			return modeldisk.Fault{}
+		}
+		var calls sync.WaitGroup
+		for range 300 {
+			calls.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if _, err := s.Get(ctx, testKey); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("error %v, want context.DeadlineExceeded", err)
+				}
+			})
+		}
+		calls.Wait()
+		if held := held.Load(); held != mostCalls {
+			t.Errorf("the disk holds %d calls, want %d", held, mostCalls)
+		}
+		close(hang)
+		synctest.Wait()
+		p.Before = nil
+		if _, err := s.Swap(t.Context(), testKey, version, []byte("B")); err != nil {
+			t.Errorf("swap on the disk that works again: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestContextEndsASwapThatTheDiskHoldsUp lets the disk hang in a swap: its caller is let go,

@@ -134,6 +134,7 @@ func openOn(ctx context.Context, d disk.Folder, path string, c Config) (*Store, 
 		clock:  cmp.Or(c.Clock, snowfence.SystemClock()),
 		random: c.Rand,
 		life:   storeclient.Begin(),
+		calls:  make(chan struct{}, mostCalls),
 	}
 	format, err := s.inspect(c.Existing)
 	if err == nil && format != markerFormat {

@@ -89,9 +89,11 @@ func (s *Store) look(key string) (r register, err error) {
 // readBefore reads the version before the head's, whose own content is gone. If the head
 // is gone too, a swap has cleared up. If it is not, a power failure has taken the
 // content's name, and before that nobody has believed the version: its content is synced
-// first, and the version before it is kept until the head is certain.
+// first, and the version before it is kept until the head is certain. The head is looked
+// for last, because a swap may clear up at any moment before.
 func (s *Store) readBefore(key string, h head) (store.Entry, error) {
 	path := registerPath(key)
+	e, missing := s.readVersion(key, h.before)
 	_, err := s.disk.Stat(path + "/" + h.name())
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errChanged
@@ -99,8 +101,7 @@ func (s *Store) readBefore(key string, h head) (store.Entry, error) {
 	if err != nil {
 		return store.Entry{}, err
 	}
-	e, err := s.readVersion(key, h.before)
-	return e, needed(err, path+"/"+h.after)
+	return e, needed(missing, path+"/"+h.after)
 }
 
 // settle makes sure that the head is on the disk. It is, if the version before it is

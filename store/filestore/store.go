@@ -18,6 +18,10 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
+// mostCalls is how many calls use the disk at once. Each keeps a thread, also when its context has ended, and a program
+// that has 10,000 threads ends. So a disk that hangs must not collect more calls.
+const mostCalls = 64
+
 // Store is an open store in a folder. It is safe for concurrent use, by the
 // goroutines of this process and by other processes that opened the folder.
 type Store struct {
@@ -28,8 +32,9 @@ type Store struct {
 	clock  snowfence.Clock
 	random io.Reader
 
-	life *storeclient.Life
-	busy sync.RWMutex // held for reading by each call that uses the disk; Close waits for them
+	life  *storeclient.Life
+	calls chan struct{} // room for mostCalls: each call that uses the disk puts in one
+	busy  sync.RWMutex  // held for reading by each call that uses the disk; Close waits for them
 
 	// broken is set by the first failure that ends the store's use, and never
 	// cleared.
@@ -122,20 +127,21 @@ func (s *Store) Close() error {
 	})
 }
 
-// call runs f, which uses the disk, while the folder is the one that was opened. If the
-// context or the store's life ends first, call returns and f runs on: a context can't call the disk
-// back.
+// call runs f, which uses the disk, while the folder is the one that was opened. It waits while mostCalls use the disk.
+// If the context or the store's life ends first, call returns. An f that has begun runs on: a context can't call the
+// disk back.
 func call[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.enter(ctx); err != nil {
 		var none T
 		return none, err
 	}
 	value, err := storeclient.Call(ctx, s.life, func() (value T, err error) {
+		defer func() { <-s.calls }()
 		if !s.busy.TryRLock() { // it fails beside Close alone
 			return value, store.ErrClosed
 		}
 		defer s.busy.RUnlock()
-		if err = s.same(); err == nil {
+		if err = cmp.Or(s.usable(ctx), s.same()); err == nil {
 			value, err = f()
 		}
 		return value, s.explain(err)
@@ -144,6 +150,21 @@ func call[T any](ctx context.Context, s *Store, f func() (T, error)) (T, error) 
 		err = fmt.Errorf("filestore: wait for the disk: %w", err)
 	}
 	return value, err
+}
+
+// enter waits until fewer than mostCalls use the disk, and counts the caller as one.
+func (s *Store) enter(ctx context.Context) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	select {
+	case s.calls <- struct{}{}:
+		return nil
+	case <-s.life.Context().Done():
+		return store.ErrClosed
+	case <-ctx.Done():
+		return fmt.Errorf("filestore: wait for the disk: %w", ctx.Err())
+	}
 }
 
 // keys returns the keys of a shard's registers. It lists the folder twice: a register that

@@ -30,6 +30,9 @@ type Config struct {
 	// uses its service account, and other programs use kubectl's configuration.
 	Kubeconfig, Context string
 
+	// Durable asserts that the cluster loses no acknowledged write. A cluster that may be on SQLite needs it, or Loss.
+	Durable bool
+
 	// Loss is the greatest age of an acknowledged swap that a failure can take away. Zero means durable.
 	Loss time.Duration
 
@@ -41,7 +44,7 @@ type Config struct {
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("kubernetesstore", url, []string{"kubernetes"}, func(u *storeurl.URL) (Config, error) {
 		u.NoHost("write kubernetes:///NAMESPACE; the server is the pod's own, or a kubeconfig's")
-		c := Config{Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Loss: u.Duration("loss")}
+		c := Config{Namespace: strings.Trim(u.Path, "/"), Prefix: u.Text("prefix"), Durable: u.Flag("durable"), Loss: u.Duration("loss")}
 		c.Kubeconfig, c.Context = u.Text("kubeconfig"), u.Text("context")
 		_, err := c.withDefaults()
 		return c, err
@@ -64,6 +67,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("kubernetesstore: prefix %.80q: must have 1 to 63 of [a-z0-9-], with no - at the ends", c.Prefix)
 	case c.Loss < 0:
 		return c, fmt.Errorf("kubernetesstore: loss %v: must not be negative", c.Loss)
+	case c.Durable && c.Loss != 0:
+		return c, fmt.Errorf("kubernetesstore: loss %v: must not be given for a store that is durable", c.Loss)
 	}
 	return c, nil
 }

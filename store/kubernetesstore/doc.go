@@ -17,5 +17,5 @@
 // by its own clock. They are for people. Other fields would repeat the value, which this package does not read.
 //
 // The URL has no host. Without the keys kubeconfig and context, a pod uses its service account, and
-// other programs use kubectl's configuration. The other key is loss.
+// other programs use kubectl's configuration. The other keys are loss and durable=true.
 package kubernetesstore

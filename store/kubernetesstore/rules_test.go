@@ -64,6 +64,8 @@ func TestKubernetesKeepsEveryRule(t *testing.T) {
 		Traits: map[string]store.Traits{
 			"":        {Engine: "kubernetes", Durable: true},
 			"loss=2s": {Engine: "kubernetes", Loss: 2 * time.Second},
+
+			"durable=true": {Engine: "kubernetes", Durable: true},
 		},
 		Hostile: testkit.Hostile{Answers: []testkit.Answer{
 			{Bytes: "HTTP/1.1 400 Bad Request\r\n\r\n"}, {Bytes: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"}, {Bytes: "\x00\xff\xff"}, {Bytes: ""},
@@ -119,6 +121,7 @@ func urls() servertest.URLs {
 		Meaning: map[string]servertest.Config{
 			"kubernetes://":                                 kubernetesstore.Config{},
 			"kubernetes:///ids?prefix=a&loss=2s":            kubernetesstore.Config{Namespace: "ids", Prefix: "a", Loss: 2 * time.Second},
+			"kubernetes:///ids?durable=true":                kubernetesstore.Config{Namespace: "ids", Durable: true},
 			"kubernetes:///?kubeconfig=/no/file&context=us": kubernetesstore.Config{Kubeconfig: "/no/file", Context: "us"},
 		},
 		Bad: map[string]string{
@@ -129,9 +132,9 @@ func urls() servertest.URLs {
 			"kubernetes:///a/b":            `namespace "a/b": must have`,
 			"kubernetes:///ids?prefix=a.b": `prefix "a.b": must have`,
 			"kubernetes:///ids?prefix=" + fmt.Sprint(1<<62) + strings.Repeat("0", 50): "must have 1 to 63",
-			"kubernetes:///ids?loss=0s":      "loss=",
-			"kubernetes:///ids?los=1s":       `"los": is not a key of kubernetes://`,
-			"kubernetes:///ids?durable=true": `"durable": is not a key`,
+			"kubernetes:///ids?loss=0s":              "loss=",
+			"kubernetes:///ids?los=1s":               `"los": is not a key of kubernetes://`,
+			"kubernetes:///ids?durable=true&loss=1s": "must not be given for a store that is durable",
 		},
 		Files: map[string]string{"kubeconfig=/no/such/file": "kubeconfig: "},
 	}

@@ -274,6 +274,29 @@ func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 	}
 }
 
+// TestListOutOfOrderIsRefused plays a server that lists by revision, as old versions of kine do: what lies behind the
+// last name is then unknown.
+func TestListOutOfOrderIsRefused(t *testing.T) {
+	for name, pages := range map[string][][]string{"in a page": {{"a", "c", "b"}}, "between pages": {{"a", "c"}, {"b"}}} {
+		s, _ := on(t, func(r *http.Request) reply {
+			at, items, next := 0, []*coordination.Lease{}, ""
+			_, _ = fmt.Sscan(r.URL.Query().Get("continue"), &at)
+			for _, key := range pages[at] {
+				items = append(items, register(key, strings.Repeat("a", 32), "7"))
+			}
+			if at+1 < len(pages) {
+				next = fmt.Sprint(at + 1)
+			}
+			return reply{code: 200, body: map[string]any{"metadata": map[string]string{"continue": next}, "items": items}}
+		})
+		for _, prefix := range []string{"", "c"} {
+			if err := servertest.Listed(t.Context(), s, prefix, nil); err == nil || !strings.Contains(err.Error(), "lists out of order: ids.b after ids.c") {
+				t.Errorf("%s, of %q: %v", name, prefix, err)
+			}
+		}
+	}
+}
+
 func TestListEndsIfNoRevisionLasts(t *testing.T) {
 	s, played := on(t, func(*http.Request) reply { return refuse(410, "Expired", "") })
 	if err := servertest.Listed(t.Context(), s, "", nil); err == nil || len(played.requests) != 2 {

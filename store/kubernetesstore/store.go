@@ -53,7 +53,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := s.findAnchor(ctx); err != nil {
+	_, err = s.findAnchor(ctx)
+	if err == nil {
+		err = s.judge(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("kubernetesstore: open %s: %w", s.Name(), err), s.Close())
 	}
 	return s, nil
@@ -174,16 +178,18 @@ func (s *Store) look(ctx context.Context, key string, prev store.Version, token 
 }
 
 // List implements [store.Store]. It reads page by page in the order of the names. When the server has forgotten the
-// revision of the first page, the list goes on with a later one, behind the last name.
+// revision of the first page, the list goes on with a later one, behind the last name. A server that lists in another
+// order, as kine did by revision, is refused: which Leases lie behind a name is unknown there.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
 	return storeclient.List(prefix, func(yield func(store.Entry) bool) error {
 		query := url.Values{"labelSelector": {prefixLabel + "=" + s.config.Prefix}, "limit": {"500"}}
-		for last, forgotten := "", false; ; {
+		at, last, forgotten := "", "", false // at is the name before in this list, last the greatest of all
+		for {
 			var leases coordination.LeaseList
 			err := s.read(ctx, s.leases+"?"+query.Encode(), &leases)
 			if gone := refusal(err); gone.Code == http.StatusGone && !forgotten {
 				query.Set("continue", gone.Continue) // empty means from the beginning
-				forgotten = true
+				at, forgotten = "", true
 				continue
 			}
 			if err != nil {
@@ -191,6 +197,10 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[store.Entry, 
 			}
 			for i := range leases.Items {
 				l := &leases.Items[i]
+				if l.Name <= at {
+					return fmt.Errorf("kubernetesstore: list: the server lists out of order: %s after %s: update kine", l.Name, at)
+				}
+				at = l.Name
 				key := l.Annotations[keyAnnotation]
 				if l.Name <= last || key != "" && !strings.HasPrefix(key, prefix) {
 					continue
