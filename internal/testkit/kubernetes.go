@@ -47,7 +47,7 @@ type Kubernetes struct {
 	Token string
 
 	accounts *ecdsa.PrivateKey // signs the tokens of service accounts
-	front    kubernetesFront
+	front    *kubernetesFront
 }
 
 // Busy has the first port refuse all requests with status 429, as an API server with too many, or ends that.
@@ -76,7 +76,7 @@ func StartKubernetes(t testing.TB, arguments ...string) *Kubernetes {
 	}
 	authority := NewAuthority(t)
 	certificate, key := authority.Issue(t, "kube-apiserver", "127.0.0.1", "localhost")
-	k := &Kubernetes{Etcd: Etcd(t), CAFile: authority.File, Token: kubernetesAdmin, accounts: newKey(t)}
+	k := &Kubernetes{Etcd: Etcd(t), CAFile: authority.File, Token: kubernetesAdmin, accounts: newKey(t), front: &kubernetesFront{}}
 	k.Server = StartServer(t, Program{
 		Name: program, Ports: 2, Patience: 3 * time.Minute,
 		Prepare: func(s *Server) error {
