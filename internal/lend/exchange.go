@@ -184,7 +184,7 @@ func (x *Exchange) regard(reply lease.Reply) Step {
 		return x.gone("its register can't be used: " + err.Error())
 	case r.Quarantined:
 		return x.gone("an operator has quarantined the worker id")
-	case reply.Entry.Version == x.lease.Version:
+	case holds && reply.Entry.Version == x.lease.Version:
 		return x.swap(r, x.lease.Version)
 	case r.Write == x.mark && (holds && !x.release || x.release && r.Holder == ""): // an earlier try, or a copy, has landed
 		x.register, x.version = r, reply.Entry.Version

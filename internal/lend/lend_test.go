@@ -173,6 +173,22 @@ func TestLeaseIsGoneAfterAnOperatorsWrite(t *testing.T) {
 	}
 }
 
+func TestReaderOfTheStoreCannotMakeALease(t *testing.T) {
+	w := newWorld(t, memstore.New().Client())
+	a := w.claim()
+	forged := a
+	forged.Lease.Secret = [16]byte{1} // the rest is in the register
+	if _, err := w.extend(forged, "00000000000000a1"); !errors.Is(err, lend.ErrGone) {
+		t.Errorf("extend: %v, want ErrGone", err)
+	}
+	if err := w.release(forged, &a.Floor, ""); !errors.Is(err, lend.ErrGone) {
+		t.Errorf("release: %v, want ErrGone", err)
+	}
+	if _, version := w.register(a); version != a.Lease.Version {
+		t.Error("the register was written")
+	}
+}
+
 func TestNamespaceThatWasReplacedEndsTheLease(t *testing.T) {
 	w := newWorld(t, memstore.New().Client())
 	a := w.claim()
