@@ -247,6 +247,27 @@ func TestReleaseLowersTheBoundToATickOfItsTermAlone(t *testing.T) {
 	}
 }
 
+func TestReleaseWritesNoClockThatIsOff(t *testing.T) {
+	for name, c := range map[string]struct{ now, want time.Time }{
+		"right":   {noon.Add(time.Minute), noon.Add(time.Minute)},
+		"ahead":   {noon.Add(time.Hour), noon},
+		"behind":  {noon.Add(-time.Hour), noon},
+		"missing": {time.UnixMilli(0), noon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, memstore.New().Client())
+			a := w.claim()
+			w.now = c.now
+			if err := w.release(a, &a.Floor, ""); err != nil {
+				t.Fatal(err)
+			}
+			if r, _ := w.register(a); r.Holder != "" || !r.Clock.Equal(c.want) {
+				t.Errorf("holder %q, clock %s, want %s", r.Holder, r.Clock, c.want)
+			}
+		})
+	}
+}
+
 func TestReleaseFindsTheExtensionThatHadNoAnswer(t *testing.T) {
 	w := newWorld(t, memstore.New().Client())
 	a := w.claim()

@@ -69,7 +69,7 @@ func (l *Lender) Extend(ctx context.Context, e Extension) (Answer, error) {
 
 // Release gives a worker id back. It returns a *[stored.ConfigError], and errors that wrap [ErrGone] or [ErrUnavailable].
 func (l *Lender) Release(ctx context.Context, r Release) error {
-	x, err := l.Terms.Release(r)
+	x, err := l.Terms.Release(r, l.Clock.Wall())
 	if err != nil {
 		return err
 	}
