@@ -247,6 +247,29 @@ func TestReleaseLowersTheBoundToATickOfItsTermAlone(t *testing.T) {
 	}
 }
 
+func TestWorkerIDThatRestsAfterItsBorrowerCountsAsLent(t *testing.T) {
+	near, far := tick+5000, tick+5001
+	for name, c := range map[string]struct {
+		next *snowfence.Tick
+		want int64
+	}{
+		"a release without next":                            {nil, 1},
+		"its ticks lie further ahead than a claim may wait": {&far, 1},
+		"a claim may have it":                               {&near, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, memstore.New().Client())
+			if err := w.release(w.claim(), c.next, ""); err != nil {
+				t.Fatal(err)
+			}
+			census, err := w.Census(t.Context())
+			if err != nil || census.Lent != c.want || census.ByToken[""] != c.want {
+				t.Errorf("%+v, %v, want %d", census, err, c.want)
+			}
+		})
+	}
+}
+
 func TestReleaseWritesNoClockThatIsOff(t *testing.T) {
 	for name, c := range map[string]struct{ now, want time.Time }{
 		"right":   {noon.Add(time.Minute), noon.Add(time.Minute)},
