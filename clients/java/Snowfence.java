@@ -229,6 +229,7 @@ public final class Snowfence implements AutoCloseable {
         connection.setRequestMethod(verb); connection.setDoOutput(true); connection.setInstanceFollowRedirects(false);
         connection.setRequestProperty("Content-Type", "application/json");
         connection.setRequestProperty("Connection", "close"); // java.net.http would keep it
+        connection.setFixedLengthStreamingMode(sent.length); // otherwise a request is repeated when its connection breaks
         if (token != null) connection.setRequestProperty("Authorization", "Bearer " + token);
         try {
             connection.getOutputStream().write(sent);
@@ -238,7 +239,8 @@ public final class Snowfence implements AutoCloseable {
             String text = in == null ? "" : new String(in.readNBytes(1 << 16), StandardCharsets.UTF_8).strip();
             Map<String, String> answer = text.startsWith("{") && text.endsWith("}") ? parse(text) : Map.of();
             if (status == 200 && type.equals("application/json")) return answer;
-            String detail = answer.getOrDefault("detail", "this is no answer of a daemon");
+            String refused = status == 401 ? "the token is missing or wrong" : "this is no answer of a daemon"; // the body of 401 is lost
+            String detail = answer.getOrDefault("detail", refused);
             if (type.equals("application/problem+json") && answer.getOrDefault("type", "").matches(GONE)) throw new Gone(detail);
             throw new IOException(detail + " (status " + status + ")");
         } finally { connection.disconnect(); }
