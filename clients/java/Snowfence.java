@@ -149,7 +149,9 @@ public final class Snowfence implements AutoCloseable {
         if (closed.isEmpty()) closed = "the ids were closed: open them again"; // nothing is stamped from here on
         notifyAll();
         for (long end = now() + 5000; thread != null && thread.isAlive() && now() < end; ) rest(10);
-        if (Thread.currentThread() != hook) Runtime.getRuntime().removeShutdownHook(hook);
+        try { if (Thread.currentThread() != hook) Runtime.getRuntime().removeShutdownHook(hook); } catch (IllegalStateException e) {
+            // this is another hook's call
+        }
     }
 
     /** Leaves the lease to the process of which this one is an image. */
