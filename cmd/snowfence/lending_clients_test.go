@@ -204,6 +204,12 @@ func TestJavaClientKeepsTheRulesOfTimesAndTries(t *testing.T) {
 	}
 }
 
+func TestThreadsOfAForkedChildOfPythonHaveOneLease(t *testing.T) {
+	if got := printed(t, borrowers(t)["Python"], "twins"); !slices.Equal(got, []string{"twins"}) {
+		t.Errorf("it printed %q", got)
+	}
+}
+
 func TestForkedChildOfPythonMintsItsOwnIDsAndLeavesTheLeaseToItsParent(t *testing.T) {
 	d := lendingDaemon(t)
 	ids := printed(t, borrowers(t)["Python"], "fork", d.URL)
