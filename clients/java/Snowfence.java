@@ -25,12 +25,13 @@ public final class Snowfence implements AutoCloseable {
     private static final String GONE = "tag:snowfence.example,2026:problem/lease-(gone|moved)";
     private static final Pattern FIELD = Pattern.compile("\"(\\w+)\":\\s*(?:\"([^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+)\"|(-?\\d+))");
     private static final SecureRandom RANDOM = new SecureRandom();
-    static LongSupplier clock = System::currentTimeMillis; // tests set another
+    static LongSupplier clock = System::currentTimeMillis, nanos = System::nanoTime; // tests set others
     public static class SnowfenceException extends RuntimeException { SnowfenceException(String why) { super(why); } } // none any more
     public static class Unavailable extends SnowfenceException { Unavailable(String why) { super(why); } } // now: ask again
     static class Gone extends SnowfenceException { Gone(String why) { super(why); } } // the lease is; another one is claimed
 
-    /** A lease as its borrower knows it. It does no I/O. The times sent, came and now are milliseconds of the monotonic clock. */
+    /** A lease as its borrower knows it. It does no I/O. The times sent, came and now are milliseconds of the monotonic clock, rounded
+     * so that no bound seems older than it is: came up, sent down. */
     static final class Held {
         final long worker, floor, unit, epoch, sequences, maxBehind;
         final int timeShift, sequenceShift, randomShift, randomBits;
@@ -104,7 +105,7 @@ public final class Snowfence implements AutoCloseable {
     private final Thread hook = new Thread(this::close);
     private Thread thread; // it does all exchanges, one at a time
     private volatile String closed = "", problem = "the first claim has no answer yet"; // closed says why
-    private Held held; private int at; // at is the daemon that is asked
+    Held held; private int at; // at is the daemon that is asked
 
     private Snowfence(List<String> urls, String generator, String token, String program) {
         String[] vm = java.lang.management.ManagementFactory.getRuntimeMXBean().getName().split("@", 2); // the process and the host
@@ -148,7 +149,9 @@ public final class Snowfence implements AutoCloseable {
         if (closed.isEmpty()) closed = "the ids were closed: open them again"; // nothing is stamped from here on
         notifyAll();
         for (long end = now() + 5000; thread != null && thread.isAlive() && now() < end; ) rest(10);
-        if (Thread.currentThread() != hook) Runtime.getRuntime().removeShutdownHook(hook);
+        try { if (Thread.currentThread() != hook) Runtime.getRuntime().removeShutdownHook(hook); } catch (IllegalStateException e) {
+            // this is another hook's call
+        }
     }
 
     /** Leaves the lease to the process of which this one is an image. */
@@ -159,7 +162,7 @@ public final class Snowfence implements AutoCloseable {
     private boolean ends() { return !closed.isEmpty() || held != null && held.left; }
     private void start() { thread = new Thread(this::run, "snowfence"); thread.setDaemon(true); thread.start(); }
     private synchronized int patience() { return held == null ? 10000 : (int) Math.min(Math.max(held.window / 6, 1000), 10000); }
-    private static long now() { return System.nanoTime() / 1_000_000; }
+    private static long now() { return Math.floorDiv(nanos.getAsLong(), 1_000_000L); }
     private static String mark() { return String.format("%016x", RANDOM.nextLong()); }
 
     private void rest(long ms) {
@@ -207,7 +210,7 @@ public final class Snowfence implements AutoCloseable {
                 Map<String, String> answer = ask(urls.get(at % urls.size()).replaceFirst("/+$", "") + path + end, verb, body);
                 synchronized (this) {
                     if (!mine()) return false;
-                    if (!accept.test(answer, now())) throw new IOException("the answer is to another request");
+                    if (!accept.test(answer, now() + 1)) throw new IOException("the answer is to another request");
                 }
                 problem = ""; return true;
             } catch (SnowfenceException e) {
@@ -228,6 +231,7 @@ public final class Snowfence implements AutoCloseable {
         connection.setRequestMethod(verb); connection.setDoOutput(true); connection.setInstanceFollowRedirects(false);
         connection.setRequestProperty("Content-Type", "application/json");
         connection.setRequestProperty("Connection", "close"); // java.net.http would keep it
+        connection.setFixedLengthStreamingMode(sent.length); // otherwise a request is repeated when its connection breaks
         if (token != null) connection.setRequestProperty("Authorization", "Bearer " + token);
         try {
             connection.getOutputStream().write(sent);
@@ -237,7 +241,8 @@ public final class Snowfence implements AutoCloseable {
             String text = in == null ? "" : new String(in.readNBytes(1 << 16), StandardCharsets.UTF_8).strip();
             Map<String, String> answer = text.startsWith("{") && text.endsWith("}") ? parse(text) : Map.of();
             if (status == 200 && type.equals("application/json")) return answer;
-            String detail = answer.getOrDefault("detail", "this is no answer of a daemon");
+            String refused = status == 401 ? "the token is missing or wrong" : "this is no answer of a daemon"; // the body of 401 is lost
+            String detail = answer.getOrDefault("detail", refused);
             if (type.equals("application/problem+json") && answer.getOrDefault("type", "").matches(GONE)) throw new Gone(detail);
             throw new IOException(detail + " (status " + status + ")");
         } finally { connection.disconnect(); }

@@ -158,9 +158,10 @@ class Ids:
         atexit.unregister(self.close)
 
     def _mine(self):
-        if self._life.pid != os.getpid():
-            self._life = _Life(*self._settings)  # the parent's lease stays the parent's
-        return self._life
+        while (life := self._life).pid != os.getpid():  # the parent's lease stays the parent's
+            # Threads may come at once: setdefault gives all of them one heir, without a lock that a fork could leave locked.
+            self._life = vars(life).setdefault("heir", _Life(*self._settings))
+        return life
 
 open = Ids  # noqa: A001, it is called as snowfence.open
 

@@ -192,6 +192,24 @@ func TestClientMintsOverMoreThanAWindowAndGivesTheWorkerIDBack(t *testing.T) {
 	}
 }
 
+// TestJavaClientKeepsTheRulesOfTimesAndTries has the parts of the client that neither vectors nor daemons show: the times are
+// rounded to the safe side, no request is repeated by the library, a refused token is named, and a hook may close.
+func TestJavaClientKeepsTheRulesOfTimesAndTries(t *testing.T) {
+	for _, rule := range []string{"late", "once", "refused", "hook"} {
+		t.Run(rule, func(t *testing.T) {
+			if got := printed(t, borrowers(t)["Java"], rule); !slices.Equal(got, []string{rule}) {
+				t.Errorf("it printed %q", got)
+			}
+		})
+	}
+}
+
+func TestThreadsOfAForkedChildOfPythonHaveOneLease(t *testing.T) {
+	if got := printed(t, borrowers(t)["Python"], "twins"); !slices.Equal(got, []string{"twins"}) {
+		t.Errorf("it printed %q", got)
+	}
+}
+
 func TestForkedChildOfPythonMintsItsOwnIDsAndLeavesTheLeaseToItsParent(t *testing.T) {
 	d := lendingDaemon(t)
 	ids := printed(t, borrowers(t)["Python"], "fork", d.URL)

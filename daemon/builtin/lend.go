@@ -20,26 +20,43 @@ import (
 // lends returns a function that lends worker ids beside the holder's own. It returns nil when lending
 // is off: the order of a namespace with one worker id needs a holder that is known to have stopped. A
 // pinned worker id is the daemon's: borrowers get any of the others that the generator may use.
+//
+// Borrowers wait for the loss that the store has now. The holder's may be that of its journal's page, which an earlier
+// process wrote: without the store's own traits nothing is lent.
 func (p *place) lends(h *fence.Holder, g config.Generator) func() (kind.Lender, error) {
 	status := h.Status()
 	if status.Layout.Workers() == 1 || g.Standby || *g.LendShare == 0 {
 		return nil
 	}
-	terms, err := termsOf(g, p.Store, status.Layout, status.Traits)
 	return func() (kind.Lender, error) {
+		terms, err := p.termsNow(g, status.Layout)
+		if err != nil {
+			return nil, err
+		}
 		status := h.Status()
 		switch {
-		case err != nil:
-			return nil, err
+		case status.Phase == lease.Failed.String() && errors.Is(status.LastError, fence.ErrJournal):
+			// After another end for good each request finds by itself what is wrong with the namespace's record.
+			return nil, fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
 		case status.Generator.ClockLost && !terms.EngineClock: // borrowers are judged by this clock
 			return nil, fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
 		case status.Incarnation == "":
 			return nil, fmt.Errorf("%w: %w", kind.ErrUnavailable, errors.New("the namespace's record is not known yet"))
 		}
-		terms := terms
 		terms.Known = stored.Namespace{Layout: status.Layout.String(), Incarnation: status.Incarnation, Datacenters: status.Datacenters}
 		return lenderOf(terms, p.Store, p.Clock), nil
 	}
+}
+
+// termsNow returns the terms of lending by the store's traits as they are now. An open store has them at hand.
+func (p *place) termsNow(g config.Generator, layout snowfence.Layout) (lend.Terms, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), traitsWait)
+	defer cancel()
+	traits, err := p.Store.Traits(ctx)
+	if err != nil {
+		return lend.Terms{}, fmt.Errorf("%w: ask the store what it guarantees: %w", kind.ErrUnavailable, err)
+	}
+	return termsOf(g, p.Store, layout, traits)
 }
 
 // Lend lends worker ids of a generator with worker ids to this process, beside its daemons. known is the record of the

@@ -44,6 +44,6 @@ type Lent struct {
 // Census is how many worker ids are lent.
 type Census struct {
 	Pool    int64            // how many worker ids a claim may use
-	Lent    int64            // how many of them borrowers hold
+	Lent    int64            // how many of them borrowers hold, or gave back with a bound that lies ahead
 	ByToken map[string]int64 // the same by the name of the token
 }

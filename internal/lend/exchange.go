@@ -60,6 +60,7 @@ type Exchange struct {
 	open     string          // as the register shows it; of an extension that a release may find
 	next     *snowfence.Tick // of a release
 	release  bool
+	clock    time.Time // for the register, judged; zero leaves the register's as it is
 
 	phase    phase
 	write    *lease.Write // once it was sent; only these bytes are sent again
@@ -88,16 +89,21 @@ func (t Terms) Extend(e Extension, now time.Time) (*Exchange, error) {
 	if err := judge(e.Now, now, t.EngineClock); err != nil {
 		return nil, err
 	}
-	x := &Exchange{terms: t, borrower: e.Borrower, lease: e.Lease, request: e.Mark, mark: e.Lease.mark(e.Mark, e.Borrower)}
+	x := &Exchange{terms: t, borrower: e.Borrower, lease: e.Lease, request: e.Mark, mark: e.Lease.mark(e.Mark, e.Borrower), clock: e.Now}
 	return x, x.own()
 }
 
-// Release begins a release. A *[stored.ConfigError] is returned for a request that can't be right.
-func (t Terms) Release(r Release) (*Exchange, error) {
+// Release begins a release; now is the daemon's wall clock. A *[stored.ConfigError] is returned for a request that can't be
+// right. A borrower's clock that is off or missing refuses no release. But other claims judge their clocks by those in
+// registers, so it is not written.
+func (t Terms) Release(r Release, now time.Time) (*Exchange, error) {
 	if err := cmp.Or(r.check(), checkMark("mark", r.Mark)); err != nil {
 		return nil, err
 	}
 	x := &Exchange{terms: t, borrower: r.Borrower, lease: r.Lease, mark: r.Lease.mark(r.Mark, r.Borrower), next: r.Next, release: true}
+	if r.Now.Sub(now).Abs() <= stored.ClockTolerance {
+		x.clock = r.Now
+	}
 	if r.Open != "" {
 		if err := checkMark("open", r.Open); err != nil {
 			return nil, err
@@ -184,7 +190,7 @@ func (x *Exchange) regard(reply lease.Reply) Step {
 		return x.gone("its register can't be used: " + err.Error())
 	case r.Quarantined:
 		return x.gone("an operator has quarantined the worker id")
-	case reply.Entry.Version == x.lease.Version:
+	case holds && reply.Entry.Version == x.lease.Version:
 		return x.swap(r, x.lease.Version)
 	case r.Write == x.mark && (holds && !x.release || x.release && r.Holder == ""): // an earlier try, or a copy, has landed
 		x.register, x.version = r, reply.Entry.Version
@@ -222,7 +228,9 @@ func (x *Exchange) swap(r stored.Register, guard store.Version) Step {
 		if err != nil {
 			return Step{Done: true, Err: err}
 		}
-		next.Write, next.Clock = x.mark, x.borrower.Now
+		if next.Write = x.mark; !x.clock.IsZero() {
+			next.Clock = x.clock
+		}
 		value, err := next.Encode()
 		if err != nil {
 			return Step{Done: true, Err: fmt.Errorf("write the register of worker %d: %w", x.lease.Worker, err)}

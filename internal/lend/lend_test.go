@@ -173,6 +173,22 @@ func TestLeaseIsGoneAfterAnOperatorsWrite(t *testing.T) {
 	}
 }
 
+func TestReaderOfTheStoreCannotMakeALease(t *testing.T) {
+	w := newWorld(t, memstore.New().Client())
+	a := w.claim()
+	forged := a
+	forged.Lease.Secret = [16]byte{1} // the rest is in the register
+	if _, err := w.extend(forged, "00000000000000a1"); !errors.Is(err, lend.ErrGone) {
+		t.Errorf("extend: %v, want ErrGone", err)
+	}
+	if err := w.release(forged, &a.Floor, ""); !errors.Is(err, lend.ErrGone) {
+		t.Errorf("release: %v, want ErrGone", err)
+	}
+	if _, version := w.register(a); version != a.Lease.Version {
+		t.Error("the register was written")
+	}
+}
+
 func TestNamespaceThatWasReplacedEndsTheLease(t *testing.T) {
 	w := newWorld(t, memstore.New().Client())
 	a := w.claim()
@@ -226,6 +242,50 @@ func TestReleaseLowersTheBoundToATickOfItsTermAlone(t *testing.T) {
 			}
 			if err := w.release(a, &next, ""); want > 0 && err != nil {
 				t.Errorf("the release again: %v", err)
+			}
+		})
+	}
+}
+
+func TestWorkerIDThatRestsAfterItsBorrowerCountsAsLent(t *testing.T) {
+	near, far := tick+5000, tick+5001
+	for name, c := range map[string]struct {
+		next *snowfence.Tick
+		want int64
+	}{
+		"a release without next":                            {nil, 1},
+		"its ticks lie further ahead than a claim may wait": {&far, 1},
+		"a claim may have it":                               {&near, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, memstore.New().Client())
+			if err := w.release(w.claim(), c.next, ""); err != nil {
+				t.Fatal(err)
+			}
+			census, err := w.Census(t.Context())
+			if err != nil || census.Lent != c.want || census.ByToken[""] != c.want {
+				t.Errorf("%+v, %v, want %d", census, err, c.want)
+			}
+		})
+	}
+}
+
+func TestReleaseWritesNoClockThatIsOff(t *testing.T) {
+	for name, c := range map[string]struct{ now, want time.Time }{
+		"right":   {noon.Add(time.Minute), noon.Add(time.Minute)},
+		"ahead":   {noon.Add(time.Hour), noon},
+		"behind":  {noon.Add(-time.Hour), noon},
+		"missing": {time.UnixMilli(0), noon},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, memstore.New().Client())
+			a := w.claim()
+			w.now = c.now
+			if err := w.release(a, &a.Floor, ""); err != nil {
+				t.Fatal(err)
+			}
+			if r, _ := w.register(a); r.Holder != "" || !r.Clock.Equal(c.want) {
+				t.Errorf("holder %q, clock %s, want %s", r.Holder, r.Clock, c.want)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func (l *Lender) Extend(ctx context.Context, e Extension) (Answer, error) {
 
 // Release gives a worker id back. It returns a *[stored.ConfigError], and errors that wrap [ErrGone] or [ErrUnavailable].
 func (l *Lender) Release(ctx context.Context, r Release) error {
-	x, err := l.Terms.Release(r)
+	x, err := l.Terms.Release(r, l.Clock.Wall())
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func refusal(err error) error {
 // Census is how many worker ids are lent.
 type Census struct {
 	Pool    int64 // how many worker ids a claim may use
-	Lent    int64 // how many of them borrowers hold
+	Lent    int64 // how many of them borrowers hold, or gave back with a bound that lies ahead: no claim gets them yet
 	ByToken map[string]int64
 }
 
@@ -128,17 +128,19 @@ func (l *Lender) Census(ctx context.Context) (Census, error) {
 	if err != nil {
 		return Census{}, err
 	}
-	census, tick := Census{Pool: size, ByToken: map[string]int64{}}, config.Layout.TickAt(l.Clock.Wall())
+	census, wall := Census{Pool: size, ByToken: map[string]int64{}}, l.Clock.Wall()
 	for e, err := range l.Store.List(ctx, stored.RegisterPrefix(config.Namespace)) {
 		if err != nil {
 			return Census{}, fmt.Errorf("%w: count the lent worker ids: %w", ErrUnavailable, err)
 		}
 		worker, ok := stored.WorkerOf(config.Namespace, config.Layout, e.Key)
 		r, err := stored.DecodeRegister(e.Value)
-		if !ok || err != nil || !has(worker) || r.Holder == "" || r.Until <= tick {
+		if !ok || err != nil || !has(worker) {
 			continue
 		}
-		if token, lent := r.Process.Lent(); lent {
+		r.Quarantined = false // its borrower has it until the bound
+		standing := l.Terms.Known.Judge(r, config.Layout, wall, config.MaxRollback)
+		if token, lent := r.Process.Lent(); lent && (standing == stored.Held || standing == stored.Ahead) {
 			census.Lent++
 			census.ByToken[token]++
 		}

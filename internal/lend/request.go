@@ -13,7 +13,7 @@ import (
 
 // Borrower is who asks, and when.
 type Borrower struct {
-	// Now is the borrower's wall clock just before this try. Ticks follow from it.
+	// Now is the borrower's wall clock just before this try. Ticks follow from it. A release may leave it out.
 	Now time.Time
 
 	// Host, PID and Program are for people; empty and zero are fine. A release repeats the ones of the

@@ -6,13 +6,13 @@ const (
 	borrower = "internal/sim/borrower.go"
 )
 
-// lent lists bugs of lending, in daemons and in borrowers. The simulation finds all but the last: its loss takes a failover
-// between two tries of which the first is answered last.
+// lent lists bugs of lending, in daemons and in borrowers. The simulation finds all but the last two: a loss takes a failover
+// between two tries of which the first is answered last, and no borrower there makes a lease from what the store shows.
 var lent = append(inSimulation([]mutant{
 	{
 		name: "lend: the guard is whatever version shows the lease's holder",
 		file: exchange,
-		old:  "case reply.Entry.Version == x.lease.Version:\n\t\treturn x.swap(r, x.lease.Version)",
+		old:  "case holds && reply.Entry.Version == x.lease.Version:\n\t\treturn x.swap(r, x.lease.Version)",
 		new:  "case holds && r.Write != x.mark:\n\t\treturn x.swap(r, reply.Entry.Version)",
 	},
 	{
@@ -93,4 +93,10 @@ var lent = append(inSimulation([]mutant{
 	old:  "\tif !h.asking {\n\t\th.asking, h.sent = true, now\n\t}\n",
 	new:  "\th.asking, h.sent = true, now\n",
 	test: "TestBoundOfALossyStoreIsUsableWhenALaterExtensionConfirmsIt",
+}, mutant{
+	name: "lend: the version alone is the key to a lease",
+	file: exchange,
+	old:  "case holds && reply.Entry.Version == x.lease.Version:",
+	new:  "case reply.Entry.Version == x.lease.Version:",
+	test: "TestReaderOfTheStoreCannotMakeALease",
 })

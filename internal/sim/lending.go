@@ -142,7 +142,7 @@ func (n *node) lend(q question, reply func(answer)) {
 			reply(answer{Answer: x.Answer()})
 		}
 	default:
-		x, err := terms.Release(q.Release)
+		x, err := terms.Release(q.Release, wall)
 		if err != nil {
 			reply(answer{err: err})
 			return

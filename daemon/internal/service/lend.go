@@ -31,8 +31,8 @@ func (u *Use) Claim(ctx context.Context, f kind.LeaseForm) (lent kind.Lent, err 
 		if err := u.mayBorrow(ctx, l); err != nil {
 			return err
 		}
+		defer func() { u.m.lent.end(f.Token, err == nil) }()
 		if lent, err = l.Claim(ctx, f); err == nil {
-			u.m.lent.add(f.Token)
 			u.audit("lent", f, strconv.FormatInt(lent.Worker, 10))
 		}
 		return err
@@ -116,28 +116,26 @@ func (u *Use) token() (string, error) {
 	return g.Name, nil
 }
 
-// mayBorrow returns a problem unless another worker id may be lent.
+// mayBorrow returns a problem unless another worker id may be lent. Then it begins a claim, which the caller ends.
 func (u *Use) mayBorrow(ctx context.Context, l kind.Lender) error {
 	g := u.client.grant
 	token, limit := "", int64(math.MaxInt64)
 	if g != nil {
 		token, limit = g.Name, int64(g.Lend)
 	}
-	pool, all, own, err := u.m.lent.count(ctx, l, u.client.service.clock, token)
-	if err != nil {
-		return err
-	}
-	most := pool * *u.of.settings.LendShare / 100
-	p := front.LeaseLimit.Problem(nil)
-	switch {
-	case all >= most:
-		p.Detail = fmt.Sprintf("%d of %d worker ids are lent, and lend-share lets at most %d be lent", all, pool, most)
-	case own >= limit:
-		p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", own)
-	default:
-		return nil
-	}
-	return p
+	return u.m.lent.begin(ctx, l, u.client.service.clock, token, func(pool, all, own int64) error {
+		most := pool * *u.of.settings.LendShare / 100
+		p := front.LeaseLimit.Problem(nil)
+		switch {
+		case all >= most:
+			p.Detail = fmt.Sprintf("%d of %d worker ids are lent, and lend-share lets at most %d be lent", all, pool, most)
+		case own >= limit:
+			p.Detail = fmt.Sprintf("the token has %d worker ids, as many as it may have", own)
+		default:
+			return nil
+		}
+		return p
+	})
 }
 
 // audit logs who has got a worker id, or given one back.
@@ -196,28 +194,45 @@ func detailed(t front.Type, cause error, detail string) *front.Problem {
 type lent struct {
 	mu      sync.Mutex
 	known   kind.Census
-	counted time.Duration // on the monotonic clock; 0 if it was not
+	counted time.Duration    // on the monotonic clock; 0 if it was not
+	claims  map[string]int64 // under way, by token: each counts as lent until it ends
 }
 
-// count returns the size of the pool, and how many worker ids are lent in all and to a token, by a count that is young. One
-// client counts for all.
-func (t *lent) count(ctx context.Context, l kind.Lender, clock snowfence.Clock, token string) (pool, all, own int64, err error) {
+// begin begins a claim for a token, unless judge returns an error. Judge gets the size of the pool, and how many worker ids
+// are lent in all and to the token, by a count that is young. One client counts for all.
+func (t *lent) begin(ctx context.Context, l kind.Lender, clock snowfence.Clock, token string, judge func(pool, all, own int64) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := clock.Monotonic(); t.counted == 0 || now-t.counted >= censusAge {
 		census, err := l.Census(ctx)
 		if err != nil {
-			return 0, 0, 0, err
+			return err
 		}
 		t.known, t.counted = census, clock.Monotonic()
 	}
-	return t.known.Pool, t.known.Lent, t.known.ByToken[token], nil
+	all := t.known.Lent
+	for _, claims := range t.claims {
+		all += claims
+	}
+	if err := judge(t.known.Pool, all, t.known.ByToken[token]+t.claims[token]); err != nil {
+		return err
+	}
+	if t.claims == nil {
+		t.claims = map[string]int64{}
+	}
+	t.claims[token]++
+	return nil
 }
 
-// add counts one that was lent since.
-func (t *lent) add(token string) {
+// end ends a claim. A worker id that it has got counts from now on, too.
+func (t *lent) end(token string, got bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.known.Lent++
-	t.known.ByToken[token]++
+	if t.claims[token]--; t.claims[token] == 0 {
+		delete(t.claims, token)
+	}
+	if got {
+		t.known.Lent++
+		t.known.ByToken[token]++
+	}
 }

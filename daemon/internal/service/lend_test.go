@@ -9,15 +9,18 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
+	"snowfence.example/snowfence/daemon/internal/lending"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
+	"snowfence.example/snowfence/internal/lend"
 )
 
 // borrowing is a client of a service that lends eight worker ids.
@@ -131,6 +134,58 @@ func TestRefusedBorrowersFillNoLog(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, "problem=lease-limit") != 1 || strings.Count(text, "is lent") != 4 {
 		t.Errorf("problems of another type: %s", text)
+	}
+}
+
+// slowLender answers its first claim when the test lets it, and then with an error.
+type slowLender struct {
+	kind.Lender
+	claims atomic.Int32
+	begun  chan struct{}
+	ends   chan struct{}
+}
+
+func (l *slowLender) Claim(ctx context.Context, f kind.LeaseForm) (kind.Lent, error) {
+	if l.claims.Add(1) == 1 {
+		close(l.begun)
+		<-l.ends
+		return kind.Lent{}, lend.ErrUnavailable
+	}
+	return l.Lender.Claim(ctx, f)
+}
+
+// slow is a minter with a slow lender.
+type slow struct {
+	*fronttest.Lender
+	lender *slowLender
+}
+
+func (s slow) Caps() kind.Caps {
+	return kind.Caps{Lend: func() (kind.Lender, error) { return s.lender, nil }}
+}
+
+func TestClaimsUnderWayCountAtTheLimit(t *testing.T) {
+	inner := fronttest.NewLender(t)
+	l := &slowLender{Lender: lending.Lender{Lender: inner.Lender}, begun: make(chan struct{}), ends: make(chan struct{})}
+	const shown = "some-0123456789abcdef"
+	c := service.Config{Settings: fronttest.Settings(t), Tokens: fronttest.Ring(t, "some "+token.HashOf(shown).String()+" lend=1")}
+	s := fronttest.Service(t, c, map[string]kind.Minter{"default": slow{inner, l}})
+	first := make(chan error, 1)
+	u := use(t, s, shown)
+	go func() {
+		_, err := u.Claim(t.Context(), kind.LeaseForm{Now: now()})
+		first <- err
+	}()
+	<-l.begun
+	if _, err := claim(t, use(t, s, shown)); !isProblem(err, front.LeaseLimit) {
+		t.Errorf("a second claim beside the first: %v, want lease-limit", err)
+	}
+	close(l.ends)
+	if err := <-first; !isProblem(err, front.StoreUnavailable) {
+		t.Errorf("the first claim: %v", err)
+	}
+	if _, err := claim(t, use(t, s, shown)); err != nil {
+		t.Errorf("a claim after one that failed: %v", err)
 	}
 }
 

@@ -1,8 +1,9 @@
-"""What the tests of the Python client run: lending.py vectors FILE, talk GENERATOR MILLISECONDS URL..., or fork URL."""
+"""What the tests of the Python client run: lending.py vectors FILE, talk GENERATOR MILLISECONDS URL..., fork URL, or twins."""
 import json
 import multiprocessing
 import os
 import sys
+import threading
 import time
 
 import snowfence
@@ -87,5 +88,24 @@ def fork(url):
     mint(ids)
 
 
+def twins():
+    """Two threads come at once after a fork: one of them while the other is about to begin the child's life."""
+    ids = snowfence.open("http://127.0.0.1:1", "default")
+    ids._life.pid = None  # as in a forked child
+    begin, others = snowfence._Life.__init__, []
+
+    def slowly(life, *settings):
+        begin(life, *settings)
+        snowfence._Life.__init__ = begin
+        other = threading.Thread(target=lambda: others.append(ids._mine()))
+        other.start()
+        other.join()
+
+    snowfence._Life.__init__ = slowly
+    if ids._mine() is not others[0]:
+        sys.exit("two threads of one process have two leases")
+    print("twins")
+
+
 if __name__ == "__main__":
-    {"vectors": vectors, "talk": talk, "fork": fork}[sys.argv[1]](*sys.argv[2:])
+    {"vectors": vectors, "talk": talk, "fork": fork, "twins": twins}[sys.argv[1]](*sys.argv[2:])
