@@ -54,7 +54,9 @@ func isStopped(pid int64) bool {
 	return strings.Contains(string(stat), ") T ")
 }
 
-func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
+// claimed claims a worker id of a new namespace for a program.
+func claimed(t *testing.T, clock snowfence.Clock, arguments ...string) (*lease, *roster.Roster) {
+	t.Helper()
 	s, err := memstore.Open(t.Context(), memstore.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +72,20 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &judging{Clock: snowfence.SystemClock(), stopped: make(chan struct{}, 1)}
 	lender, err := builtin.Lend(t.Context(), config.Generator{Namespace: r.Name(), Window: time.Hour}, s, clock, r.Record(), r.Layout())
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := Config{Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Arguments: arguments, Environ: os.Environ()}
+	l, err := c.claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, r
+}
+
+func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
+	clock := &judging{Clock: snowfence.SystemClock(), stopped: make(chan struct{}, 1)}
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -84,15 +95,8 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = read.Close() }()
-	c := Config{
-		Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Environ: os.Environ(),
-		// It does not fork: a shell whose child is stopped between fork and exec is not seen as stopped itself.
-		Arguments: []string{"sh", "-c", `exec > "$0"; echo $$; exec yes`, pipe},
-	}
-	l, err := c.claim(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	// It does not fork: a shell whose child is stopped between fork and exec is not seen as stopped itself.
+	l, r := claimed(t, clock, "sh", "-c", `exec > "$0"; echo $$; exec yes`, pipe)
 	w, steps, ended := &wrapper{lease: l, path: "/bin/sh"}, make(chan struct{}), make(chan error)
 	go func() { ended <- w.run(t.Context(), steps) }()
 	lines, pid := bufio.NewScanner(read), int64(0)

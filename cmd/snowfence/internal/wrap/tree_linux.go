@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
 )
 
@@ -89,6 +88,3 @@ func others(environ []string) []string {
 		return slices.Contains(own, name)
 	})
 }
-
-// notify tells the service manager about the program, if there is one.
-func notify(state string) { _, _ = systemd.SdNotify(false, state) }

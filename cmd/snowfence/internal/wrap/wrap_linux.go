@@ -28,6 +28,7 @@ type wrapper struct {
 	*lease
 	path     string
 	watchdog time.Duration // how long the service manager waits for a ping; 0 for any time
+	news     string        // for the service manager, that it has not taken yet
 	pid      int           // of the program; 0 before its start and after its end
 	started  bool          // the program was
 	code     int           // that the program ended with
@@ -54,6 +55,8 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("become the parent of orphans: %w", err)
 	}
+	c, written := c.unhurried()
+	defer written()
 	l, err := c.claim(ctx)
 	if l == nil {
 		return 0, err
@@ -100,6 +103,7 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 		if err := w.proceed(ctx, answers); err != nil {
 			return err
 		}
+		w.tell()
 		expired, stop := w.Clock.After(min(time.Second, w.held.Answer().Window/60))
 		select {
 		case s := <-signals:
@@ -150,8 +154,7 @@ func (w *wrapper) start() (err error) {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", w.path, err)
 	}
-	w.started = true
-	notify(systemd.SdNotifyReady)
+	w.started, w.news = true, systemd.SdNotifyReady
 	return nil
 }
 
@@ -195,15 +198,15 @@ func (w *wrapper) reap() {
 	}
 }
 
-// answered takes the end of an extension. A ping says that the bound is farther away than the service manager's watchdog.
+// answered takes the end of an extension.
 func (w *wrapper) answered(r reply) {
 	if r.err == nil {
 		r.err = cmp.Or(w.held.Extended(answer(r.lent), r.came), w.took(r.lent, r.came))
 	}
 	if w.gone = r.err; w.gone != nil {
 		w.Note("the worker id can't be kept: %v", w.gone)
-	} else if w.started && w.left() > w.watchdog {
-		notify(systemd.SdNotifyWatchdog)
+	} else if w.started {
+		w.news = cmp.Or(w.news, systemd.SdNotifyWatchdog)
 	}
 }
 
@@ -227,15 +230,15 @@ func (w *wrapper) judge() {
 		return
 	}
 	if left <= min(window/6, patience) || w.early() || w.gone != nil && w.asked > 0 && now-w.asked >= patience {
+		w.tree(syscall.SIGKILL)
 		if !w.killing {
 			w.Note("the program is killed, with %s left to the bound of its worker id", left.Round(time.Second))
 		}
 		w.killing = true
-		w.tree(syscall.SIGKILL)
 	} else if w.asked == 0 && (left <= window/3 || w.gone != nil) {
-		w.Note("the program is asked to end: its worker id can't be extended, with %s left to the bound", left.Round(time.Second))
 		w.asked = now
 		w.pass(syscall.SIGTERM)
+		w.Note("the program is asked to end: its worker id can't be extended, with %s left to the bound", left.Round(time.Second))
 	}
 }
 
