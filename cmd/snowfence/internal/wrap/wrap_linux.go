@@ -47,6 +47,9 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if err != nil {
 		return 0, snowfence.NewError(snowfence.ClassUsage, err.Error())
 	}
+	if _, err := descendants(); err != nil {
+		return 0, err
+	}
 	steps, end, err := clockSteps()
 	if err != nil {
 		return 0, fmt.Errorf("watch the clock for steps: %w", err)
