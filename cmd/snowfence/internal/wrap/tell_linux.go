@@ -46,7 +46,8 @@ func (c Config) unhurried() (_ Config, end func()) {
 // tell tells the service manager the news, if there is one. A manager that takes no message now gets it in the next round. A
 // message restarts the manager's watchdog, so it goes only while the bound is farther away.
 func (w *wrapper) tell() {
-	if w.news != "" && w.left() > w.watchdog && !errors.Is(notify(w.news), unix.EAGAIN) {
+	late := w.watchdog > 0 && w.left() <= w.watchdog
+	if w.news != "" && !late && !errors.Is(notify(w.news), unix.EAGAIN) {
 		w.news = ""
 	}
 }
