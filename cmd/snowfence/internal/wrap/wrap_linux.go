@@ -27,13 +27,14 @@ const patience = 10 * time.Second
 type wrapper struct {
 	*lease
 	path     string
-	watchdog time.Duration // how long the service manager waits for a ping; 0 for any time
-	news     string        // for the service manager, that it has not taken yet
-	pid      int           // of the program; 0 before its start and after its end
-	started  bool          // the program was
-	code     int           // that the program ended with
-	gone     error         // why the lease is over, if it is
-	asked    time.Duration // when the wrapper asked the program to end; 0 if it did not
+	steps    <-chan struct{} // of the clock
+	watchdog time.Duration   // how long the service manager waits for a ping; 0 for any time
+	news     string          // for the service manager, that it has not taken yet
+	pid      int             // of the program; 0 before its start and after its end
+	started  bool            // the program was
+	code     int             // that the program ended with
+	gone     error           // why the lease is over, if it is
+	asked    time.Duration   // when the wrapper asked the program to end; 0 if it did not
 	killing  bool
 	stepped  bool // the clock has, while the program ran
 	deserted bool // no process is left
@@ -64,19 +65,19 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if l == nil {
 		return 0, err
 	}
-	w := &wrapper{lease: l, path: path}
+	w := &wrapper{lease: l, path: path, steps: steps}
 	if err == nil {
 		w.watchdog, err = systemd.SdWatchdogEnabled(false)
 	}
 	if err == nil {
-		err = w.run(ctx, steps)
+		err = w.run(ctx)
 	}
 	return w.code, errors.Join(err, w.leave())
 }
 
 // run runs the program, and returns when all its processes have ended or it can't start. The program
 // dies with the thread that started it.
-func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
+func (w *wrapper) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	signals, children, answers := make(chan os.Signal, 16), make(chan os.Signal, 1), make(chan reply, 1)
@@ -115,7 +116,7 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 			w.reap()
 		case r := <-answers:
 			w.answered(r)
-		case <-steps:
+		case <-w.steps:
 			w.step()
 		case <-expired:
 		}
@@ -250,7 +251,17 @@ func (w *wrapper) leave() error {
 	a := w.held.Answer()
 	next, err := a.Floor, w.gone
 	if w.started {
-		next = max(a.Floor, a.Layout.TickAt(w.Clock.Wall().Add(w.Ahead))+1)
+		now := w.now()
+		last := now.wall
+		if unset := w.since.wall.Add(now.mono - w.since.mono); unset.After(last) {
+			last = unset // the wall clock was set back, and the step may be too young to be seen
+		}
+		next = max(next, a.Layout.TickAt(last.Add(w.Ahead))+1)
+		select {
+		case <-w.steps:
+			w.stepped = true
+		default:
+		}
 	}
 	switch {
 	case w.stepped:
