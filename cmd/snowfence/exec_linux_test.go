@@ -267,6 +267,45 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	}
 }
 
+func TestProgramIsDeadBeforeItsBoundThoughStandardErrorIsFull(t *testing.T) {
+	t.Parallel()
+	file, full := space(t, 0, 7, "12s"), filepath.Join(t.TempDir(), "full")
+	if err := syscall.Mkfifo(full, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := syscall.Open(full, syscall.O_RDWR|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(pipe) })
+	for err == nil {
+		_, err = syscall.Write(pipe, []byte{'.'})
+	}
+	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), nil, "--config", file, "--thrift", "")
+	d.WaitReady()
+	by := []string{"sh", "-c", `exec "$@" 2> "$FULL"`, "sh", testkit.Build(t, programPath, "faultclock")}
+	w := launchBy(t, by, []string{"FULL=" + full}, clockScript, "--daemon", d.URL, "-g", "orders")
+	w.line()
+	d.Kill()
+	var until time.Time
+	for _, r := range held(t, file) {
+		if r.Version == "lent sh" {
+			until = r.Until.Time
+		}
+	}
+	asked := false
+	for text := w.line(); text != ""; text = w.line() {
+		asked = asked || text == "asked"
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && !time.Unix(0, n).Before(until) {
+			t.Fatalf("lives at %s, with a bound of %s; asked to end: %t", time.Unix(0, n), until, asked)
+		}
+	}
+	if !asked {
+		t.Error("it was not asked to end")
+	}
+	w.exits(137)
+}
+
 func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "1m")

@@ -100,6 +100,20 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 	}
 }
 
+// TestExecWithoutAProcOfItsOwnDoesNotStart makes a PID namespace whose /proc is the one outside.
+func TestExecWithoutAProcOfItsOwnDoesNotStart(t *testing.T) {
+	t.Parallel()
+	file := space(t, 5, 5, "1m")
+	w := launchBy(t, []string{"unshare", "-r", "-p", "-f", "--kill-child", testkit.Build(t, programPath, "faultclock")}, nil, "echo ran", "--config", file)
+	if got := w.line(); got != "" {
+		t.Errorf("said %q", got)
+	}
+	w.exits(exitUsage)
+	if of := held(t, file); len(of) != 0 || !strings.Contains(w.stderr.String(), "mount /proc") {
+		t.Errorf("held are %+v, and exec said %s", of, w.stderr.String())
+	}
+}
+
 func TestJavaProgramReadsItsWorkerID(t *testing.T) {
 	t.Parallel()
 	source := filepath.Join(t.TempDir(), "App.java")

@@ -4,13 +4,16 @@
 //
 //   - the program's ticks stay at or below the host's clock, plus [Config].Ahead,
 //   - the host's clock does not step while the program runs,
-//   - the program is dead when the clock reaches the bound, for which it gets SIGKILL in time, and
+//   - the program is dead when the clock reaches the bound, for which it gets SIGKILL in time,
+//   - /proc shows its processes, and
 //   - the wrapper runs.
 //
 // This holds across hosts with different clocks: the program starts when the clock is at or above the lease's floor, and on
 // a store that can lose writes when the bound is confirmed, too. A worker id is given back when all
 // processes of the program have ended, and otherwise it rests until its bound. It rests as well if the
 // clock has stepped.
+//
+// A full standard error or a busy service manager delays no signal.
 //
 // Its promise ends when the program lets the clock step back. A step is seen, and the program is
 // stopped first and judged then; but it ran meanwhile. While the wrapper is stopped, by SIGSTOP, a
@@ -24,5 +27,6 @@
 //	lease.go        the worker id and its bound
 //	daemon.go       a worker id that a daemon lends
 //	wrap_linux.go   the program: when it starts and ends
-//	tree_linux.go   its processes, steps of the clock, the service manager
+//	tree_linux.go   its processes, and steps of the clock
+//	tell_linux.go   messages to people and to the service manager
 package wrap

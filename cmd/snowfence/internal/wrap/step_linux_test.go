@@ -54,7 +54,9 @@ func isStopped(pid int64) bool {
 	return strings.Contains(string(stat), ") T ")
 }
 
-func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
+// claimed claims a worker id of a new namespace for a program.
+func claimed(t *testing.T, clock snowfence.Clock, arguments ...string) (*lease, *roster.Roster) {
+	t.Helper()
 	s, err := memstore.Open(t.Context(), memstore.Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,11 +72,20 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock := &judging{Clock: snowfence.SystemClock(), stopped: make(chan struct{}, 1)}
 	lender, err := builtin.Lend(t.Context(), config.Generator{Namespace: r.Name(), Window: time.Hour}, s, clock, r.Record(), r.Layout())
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := Config{Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Arguments: arguments, Environ: os.Environ()}
+	l, err := c.claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, r
+}
+
+func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
+	clock := &judging{Clock: snowfence.SystemClock(), stopped: make(chan struct{}, 1)}
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
@@ -84,17 +95,11 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = read.Close() }()
-	c := Config{
-		Lender: lender, Clock: clock, Random: rand.Reader, Note: t.Logf, Environ: os.Environ(),
-		// It does not fork: a shell whose child is stopped between fork and exec is not seen as stopped itself.
-		Arguments: []string{"sh", "-c", `exec > "$0"; echo $$; exec yes`, pipe},
-	}
-	l, err := c.claim(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, steps, ended := &wrapper{lease: l, path: "/bin/sh"}, make(chan struct{}), make(chan error)
-	go func() { ended <- w.run(t.Context(), steps) }()
+	// It does not fork: a shell whose child is stopped between fork and exec is not seen as stopped itself.
+	l, r := claimed(t, clock, "sh", "-c", `exec > "$0"; echo $$; exec yes`, pipe)
+	steps, ended := make(chan struct{}), make(chan error)
+	w := &wrapper{lease: l, path: "/bin/sh", steps: steps}
+	go func() { ended <- w.run(t.Context()) }()
 	lines, pid := bufio.NewScanner(read), int64(0)
 	lines.Scan()
 	if _, err := fmt.Sscan(lines.Text(), &pid); err != nil {
@@ -123,5 +128,42 @@ func TestProgramIsStoppedWhileAStepOfTheClockIsJudged(t *testing.T) {
 	}
 	if of, err := r.Worker(t.Context(), w.held.Answer().Lease.Worker); err != nil || of.Register.Holder == "" {
 		t.Errorf("%+v, %v: must rest, since the clock has stepped", of, err)
+	}
+}
+
+// ending is a clock that asks how far it is set back.
+type ending struct {
+	snowfence.Clock
+	back func() time.Duration
+}
+
+func (c *ending) Wall() time.Time { return c.Clock.Wall().Add(-c.back()) }
+
+func TestWorkerIDIsFreeAboveTheProgramsTicksThoughTheClockIsSetBackAtTheEnd(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		clock, steps := &ending{Clock: snowfence.SystemClock(), back: func() time.Duration { return 0 }}, make(chan struct{}, 1)
+		l, r := claimed(t, clock, "true")
+		w := &wrapper{lease: l, path: "/bin/true", steps: steps}
+		clock.back = func() time.Duration {
+			if !w.deserted {
+				return 0
+			}
+			if seen && len(steps) == 0 {
+				steps <- struct{}{}
+			}
+			return time.Hour
+		}
+		if err := w.run(t.Context()); err != nil || w.code != 0 {
+			t.Fatal(err, w.code)
+		}
+		a := w.held.Answer()
+		last := a.Layout.TickAt(clock.Clock.Wall())
+		if err := w.leave(); err != nil {
+			t.Fatal(err)
+		}
+		of, err := r.Worker(t.Context(), a.Lease.Worker)
+		if rests := of.Register.Holder != ""; err != nil || rests != seen || of.Register.Until < last {
+			t.Errorf("step seen: %t, after tick %d: %+v, %v", seen, last, of.Register, err)
+		}
 	}
 }

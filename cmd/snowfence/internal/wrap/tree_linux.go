@@ -12,15 +12,17 @@ import (
 	"strings"
 	"syscall"
 
-	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
+
+	"snowfence.example/snowfence"
 )
 
 // tree sends a signal to the program and to all processes below this one, also to those that are forked meanwhile.
 func (w *wrapper) tree(s syscall.Signal) {
 	var done []int
 	for {
-		rest := slices.DeleteFunc(append(descendants(), w.pid), func(pid int) bool { return pid == 0 || slices.Contains(done, pid) })
+		below, _ := descendants() // it worked at the start
+		rest := slices.DeleteFunc(append(below, w.pid), func(pid int) bool { return pid == 0 || slices.Contains(done, pid) })
 		if len(rest) == 0 {
 			return
 		}
@@ -31,11 +33,12 @@ func (w *wrapper) tree(s syscall.Signal) {
 	}
 }
 
-// descendants returns the processes below this one. A /proc of another PID namespace would name other processes.
-func descendants() (all []int) {
+// descendants returns the processes below this one. An error is returned without /proc, or with the /proc of another PID
+// namespace, which names other processes.
+func descendants() (all []int, err error) {
 	self := os.Getpid()
 	if named, err := os.Readlink("/proc/self"); err != nil || named != strconv.Itoa(self) {
-		return nil
+		return nil, snowfence.NewError(snowfence.ClassUsage, "exec can't find the processes that a program starts, so it could not end them: mount /proc of this PID namespace, as unshare --mount-proc and bwrap --proc /proc do")
 	}
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
 	children := map[int][]int{}
@@ -52,7 +55,7 @@ func descendants() (all []int) {
 	for i := 0; i < len(all); i++ {
 		all = append(all, children[all[i]]...)
 	}
-	return all
+	return all, nil
 }
 
 // clockSteps returns a channel that gets a value when the wall clock was set. The timer is far away, and a step cancels it.
@@ -89,6 +92,3 @@ func others(environ []string) []string {
 		return slices.Contains(own, name)
 	})
 }
-
-// notify tells the service manager about the program, if there is one.
-func notify(state string) { _, _ = systemd.SdNotify(false, state) }

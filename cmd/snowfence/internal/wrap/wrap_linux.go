@@ -27,12 +27,14 @@ const patience = 10 * time.Second
 type wrapper struct {
 	*lease
 	path     string
-	watchdog time.Duration // how long the service manager waits for a ping; 0 for any time
-	pid      int           // of the program; 0 before its start and after its end
-	started  bool          // the program was
-	code     int           // that the program ended with
-	gone     error         // why the lease is over, if it is
-	asked    time.Duration // when the wrapper asked the program to end; 0 if it did not
+	steps    <-chan struct{} // of the clock
+	watchdog time.Duration   // how long the service manager waits for a ping; 0 for any time
+	news     string          // for the service manager, that it has not taken yet
+	pid      int             // of the program; 0 before its start and after its end
+	started  bool            // the program was
+	code     int             // that the program ended with
+	gone     error           // why the lease is over, if it is
+	asked    time.Duration   // when the wrapper asked the program to end; 0 if it did not
 	killing  bool
 	stepped  bool // the clock has, while the program ran
 	deserted bool // no process is left
@@ -46,6 +48,9 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if err != nil {
 		return 0, snowfence.NewError(snowfence.ClassUsage, err.Error())
 	}
+	if _, err := descendants(); err != nil {
+		return 0, err
+	}
 	steps, end, err := clockSteps()
 	if err != nil {
 		return 0, fmt.Errorf("watch the clock for steps: %w", err)
@@ -54,23 +59,25 @@ func Run(ctx context.Context, c Config) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("become the parent of orphans: %w", err)
 	}
+	c, written := c.unhurried()
+	defer written()
 	l, err := c.claim(ctx)
 	if l == nil {
 		return 0, err
 	}
-	w := &wrapper{lease: l, path: path}
+	w := &wrapper{lease: l, path: path, steps: steps}
 	if err == nil {
 		w.watchdog, err = systemd.SdWatchdogEnabled(false)
 	}
 	if err == nil {
-		err = w.run(ctx, steps)
+		err = w.run(ctx)
 	}
 	return w.code, errors.Join(err, w.leave())
 }
 
 // run runs the program, and returns when all its processes have ended or it can't start. The program
 // dies with the thread that started it.
-func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
+func (w *wrapper) run(ctx context.Context) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	signals, children, answers := make(chan os.Signal, 16), make(chan os.Signal, 1), make(chan reply, 1)
@@ -100,6 +107,7 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 		if err := w.proceed(ctx, answers); err != nil {
 			return err
 		}
+		w.tell()
 		expired, stop := w.Clock.After(min(time.Second, w.held.Answer().Window/60))
 		select {
 		case s := <-signals:
@@ -108,7 +116,7 @@ func (w *wrapper) run(ctx context.Context, steps <-chan struct{}) error {
 			w.reap()
 		case r := <-answers:
 			w.answered(r)
-		case <-steps:
+		case <-w.steps:
 			w.step()
 		case <-expired:
 		}
@@ -150,8 +158,7 @@ func (w *wrapper) start() (err error) {
 	if err != nil {
 		return fmt.Errorf("start %s: %w", w.path, err)
 	}
-	w.started = true
-	notify(systemd.SdNotifyReady)
+	w.started, w.news = true, systemd.SdNotifyReady
 	return nil
 }
 
@@ -195,15 +202,15 @@ func (w *wrapper) reap() {
 	}
 }
 
-// answered takes the end of an extension. A ping says that the bound is farther away than the service manager's watchdog.
+// answered takes the end of an extension.
 func (w *wrapper) answered(r reply) {
 	if r.err == nil {
 		r.err = cmp.Or(w.held.Extended(answer(r.lent), r.came), w.took(r.lent, r.came))
 	}
 	if w.gone = r.err; w.gone != nil {
 		w.Note("the worker id can't be kept: %v", w.gone)
-	} else if w.started && w.left() > w.watchdog {
-		notify(systemd.SdNotifyWatchdog)
+	} else if w.started {
+		w.news = cmp.Or(w.news, systemd.SdNotifyWatchdog)
 	}
 }
 
@@ -227,15 +234,15 @@ func (w *wrapper) judge() {
 		return
 	}
 	if left <= min(window/6, patience) || w.early() || w.gone != nil && w.asked > 0 && now-w.asked >= patience {
+		w.tree(syscall.SIGKILL)
 		if !w.killing {
 			w.Note("the program is killed, with %s left to the bound of its worker id", left.Round(time.Second))
 		}
 		w.killing = true
-		w.tree(syscall.SIGKILL)
 	} else if w.asked == 0 && (left <= window/3 || w.gone != nil) {
-		w.Note("the program is asked to end: its worker id can't be extended, with %s left to the bound", left.Round(time.Second))
 		w.asked = now
 		w.pass(syscall.SIGTERM)
+		w.Note("the program is asked to end: its worker id can't be extended, with %s left to the bound", left.Round(time.Second))
 	}
 }
 
@@ -244,7 +251,17 @@ func (w *wrapper) leave() error {
 	a := w.held.Answer()
 	next, err := a.Floor, w.gone
 	if w.started {
-		next = max(a.Floor, a.Layout.TickAt(w.Clock.Wall().Add(w.Ahead))+1)
+		now := w.now()
+		last := now.wall
+		if unset := w.since.wall.Add(now.mono - w.since.mono); unset.After(last) {
+			last = unset // the wall clock was set back, and the step may be too young to be seen
+		}
+		next = max(next, a.Layout.TickAt(last.Add(w.Ahead))+1)
+		select {
+		case <-w.steps:
+			w.stepped = true
+		default:
+		}
 	}
 	switch {
 	case w.stepped:
