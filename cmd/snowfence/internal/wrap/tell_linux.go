@@ -3,7 +3,8 @@ package wrap
 import (
 	"errors"
 	"fmt"
-	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,17 +48,22 @@ func (c Config) unhurried() (_ Config, end func()) {
 // message restarts the manager's watchdog, so it goes only while the bound is farther away.
 func (w *wrapper) tell() {
 	late := w.watchdog > 0 && w.left() <= w.watchdog
-	if w.news != "" && !late && !errors.Is(notify(w.news), unix.EAGAIN) {
+	if w.news != "" && !late && !errors.Is(w.notify(w.news), unix.EAGAIN) {
 		w.news = ""
 	}
 }
 
-// notify sends a message to the service manager without waiting for room, as systemd.SdNotify does.
-func notify(state string) error {
+// notify sends a message to the service manager, if there is one, without waiting for room, as systemd.SdNotify does.
+func (c Config) notify(state string) error {
+	at := slices.IndexFunc(c.Environ, func(variable string) bool { return strings.HasPrefix(variable, "NOTIFY_SOCKET=") })
+	if at < 0 {
+		return nil
+	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	return unix.Sendto(fd, []byte(state), unix.MSG_DONTWAIT, &unix.SockaddrUnix{Name: os.Getenv("NOTIFY_SOCKET")})
+	_, socket, _ := strings.Cut(c.Environ[at], "=")
+	return unix.Sendto(fd, []byte(state), unix.MSG_DONTWAIT, &unix.SockaddrUnix{Name: socket})
 }

@@ -40,21 +40,22 @@ func TestFullManagerGetsItsMessageLater(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", socket)
 	l, _ := claimed(t, snowfence.SystemClock())
 	w, sent := &wrapper{lease: l, news: systemd.SdNotifyReady}, 0
-	for err = notify("full"); err == nil; err = notify("full") {
+	for err = w.notify("full"); err == nil; err = w.notify("full") {
 		sent++
 	}
 	if !errors.Is(err, unix.EAGAIN) {
 		t.Fatal(err)
 	}
 	w.tell()
-	text, n := make([]byte, 100), 0
+	text := make([]byte, 100)
 	for range sent {
 		if _, err = manager.Read(text); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.tell()
-	if n, err = manager.Read(text); err != nil {
+	n, err := manager.Read(text)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if string(text[:n]) != systemd.SdNotifyReady || w.news != "" {
