@@ -92,7 +92,7 @@ type GeneratorConfig struct {
 // rule minds each of them, the lane stays closed.
 type Generator struct {
 	clock     Clock
-	system    *systemClock // the clock if it is the machine's: Next reads it without a call
+	system    *systemClock // the clock if it is the machine's: Next reads it without a call through the interface
 	layout    Layout
 	rand      func() uint64
 	prefix    ID         // worker and datacenter, in place
@@ -296,7 +296,7 @@ func (g *Generator) next(ctx context.Context, lane uint32) (ID, error) {
 	a, gate := g.anchor.Load(), g.gate.Load()
 	elapsed := -a.monotonic
 	if g.system != nil {
-		elapsed += time.Since(g.system.start)
+		elapsed += g.system.Monotonic()
 	} else {
 		elapsed += g.clock.Monotonic()
 	}
