@@ -75,7 +75,7 @@ func TestNothingIsLentByTheLossOfAJournalsPage(t *testing.T) {
 		_ = h.Close(left) // as a crash does, it leaves the term in the journal
 
 		s, h, lent := daemon(15*time.Second, faultstore.Always(faultstore.Fault{Before: true}))
-		defer h.Close(left)
+		defer func() { _ = h.Close(left) }()
 		if status := h.Status(); !status.Journal.Resumed || status.Traits.Loss != 5*time.Second {
 			t.Fatalf("the status is %+v, want that of the page", status)
 		}

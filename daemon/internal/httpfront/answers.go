@@ -268,7 +268,7 @@ func (h *Handler) writeJSON(w http.ResponseWriter, r *http.Request, status int, 
 // writeMade writes an answer that was made for this request alone. A large one takes memory until its client has read it.
 func (h *Handler) writeMade(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) error {
 	held := share{memory: h.Memory}
-	defer held.hold(0)
+	defer held.release()
 	if cap(body) > few {
 		if err := held.hold(cap(body)); err != nil {
 			return err
@@ -282,6 +282,9 @@ type share struct {
 	memory *budget.Budget
 	bytes  int
 }
+
+// release gives all of it back.
+func (s *share) release() { s.memory.Give(s.bytes) }
 
 // hold takes or gives back memory until the answer has so many bytes. A problem is returned if too little is left.
 func (s *share) hold(bytes int) error {

@@ -256,7 +256,7 @@ func (h *Handler) expose(w http.ResponseWriter, r *call) error {
 		return err
 	}
 	held := share{memory: h.Memory}
-	defer held.hold(0)
+	defer held.release()
 	if err := held.hold(scrape); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (h *Handler) ofPage(p page.Route) route {
 			}
 		}
 		held := share{memory: h.Memory}
-		defer held.hold(0)
+		defer held.release()
 		if err := held.hold(p.Memory); err != nil {
 			return err
 		}
