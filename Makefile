@@ -28,7 +28,7 @@ DATABASE = https://vuln.go.dev
 # Tests of real servers are built with this tag.
 TAGS = -tags servers
 
-# All is compiled as "make build" compiles it, so that nothing is compiled twice. The race detector alone needs C.
+# Tests are compiled with the flags of "make build", so each package is compiled once. Only the race detector needs C.
 export CGO_ENABLED = 0
 export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 

@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// Peek returns the last page in a folder, the last one that was taken from it, and those that were refused last. It
-// changes nothing: it takes no lock, and the page stays for the next holder. A holder may write meanwhile, so the page may be the one before its
-// last. These pages say which ticks were used. They say nothing of who may go on with a term: a copy counts too, and
-// so does a page from before the machine was last started.
+// Peek returns the pages in a folder: the last written page, the last taken page, and the last refused pages. They show
+// which ticks were used. They don't show who may go on with a term: copied pages are among them, and pages from before
+// the machine was last started.
+//
+// Peek changes nothing. It takes no lock, and the pages stay for the next holder. A holder may write meanwhile. Then the
+// last written page may be the page before it.
 func Peek(dir string) (pages [][]byte, err error) {
 	var last entry
 	for _, name := range []string{oddName, evenName, consumedName, refused(oddName), refused(evenName)} {

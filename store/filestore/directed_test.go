@@ -23,6 +23,15 @@ func directed(t *testing.T, schedule func(w *world)) {
 	}
 }
 
+// loseContent stops a writer before its folder is synced, and then power fails. The disk may keep the new head and lose its
+// content.
+func (w *world) loseContent() {
+	writer := w.start("writer 1", w.disk, swaps(1))
+	writer.before("rename", "sync folder")
+	writer.stop()
+	w.disk.LosePower(w.pick)
+}
+
 // TestSwapsWithinAListingOutliveALossOfPower makes one swap while a reader lists the folder,
 // and half of another one. The listing may miss the version before, whose file is there.
 func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
@@ -43,11 +52,8 @@ func TestSwapsWithinAListingOutliveALossOfPower(t *testing.T) {
 // before its folder is synced.
 func TestSwapAfterALossOfPowerOutlivesAnotherOne(t *testing.T) {
 	directed(t, func(w *world) {
-		writer := w.start("writer 1", w.disk, swaps(1))
-		writer.before("rename", "sync folder")
-		writer.stop()
-		w.disk.LosePower(w.pick)
-		writer = w.start("writer 2", w.disk, swaps(1))
+		w.loseContent()
+		writer := w.start("writer 2", w.disk, swaps(1))
 		writer.before("rename", "sync folder")
 		w.start("reader", w.disk, reads(1)).finish()
 		w.cut(w.disk, 1)
@@ -59,10 +65,7 @@ func TestSwapAfterALossOfPowerOutlivesAnotherOne(t *testing.T) {
 // head. A reader looks for the version before, and a swap is made on it and clears it up meanwhile.
 func TestSwapBesideAReaderOfTheVersionBeforeIsNoDamage(t *testing.T) {
 	directed(t, func(w *world) {
-		writer := w.start("writer 1", w.disk, swaps(1))
-		writer.before("rename", "sync folder")
-		writer.stop()
-		w.disk.LosePower(w.pick)
+		w.loseContent()
 		reader := w.start("reader", w.disk, reads(1))
 		reader.before("read", "read")
 		w.start("writer 2", w.disk, swaps(1)).finish()

@@ -283,10 +283,10 @@ type share struct {
 	bytes  int
 }
 
-// release gives all of it back.
+// release gives the share back.
 func (s *share) release() { s.memory.Give(s.bytes) }
 
-// hold takes or gives back memory until the answer has so many bytes. A problem is returned if too little is left.
+// hold changes the share to a number of bytes. A problem is returned if too little memory is left.
 func (s *share) hold(bytes int) error {
 	if s.memory.Take(bytes-s.bytes) != nil {
 		return front.Overloaded.Problem(nil)
