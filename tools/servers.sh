@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 echo "building $1, once"
 mkdir -p "$(dirname "$file")"
 cd "$folder"
-export GOWORK=off GOFLAGS=-mod=mod CGO_ENABLED=0
+export GOWORK=off GOFLAGS="-mod=mod -gcflags=all=-dwarf=false" CGO_ENABLED=0
 go mod init server >build.log 2>&1 && go get "$1" >>build.log 2>&1 && go build -trimpath -o "$file" "${1%@*}" >>build.log 2>&1 || {
 	cat build.log >&2
 	exit 1
