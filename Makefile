@@ -109,7 +109,7 @@ test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000
 .PHONY: test-servers
 test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 14 minutes
 	@tools/need.sh $(NEEDED)
-	@$(TEST) $(TAGS) -p 3 -timeout 30m -run "$$(tools/served.sh cmd daemon)" ./cmd/snowfence/... ./daemon/...
+	@$(TEST) $(TAGS) -p 3 -timeout 30m $$(tools/served.sh cmd daemon)
 	@$(RACE) $(TAGS) -p 3 -timeout 30m -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
 	@$(MAKE) current
 	@$(RACE) -run '^TestScripts/serve' ./cmd/snowfence
@@ -126,24 +126,21 @@ test-kubernetes: $(KUBERNETES) ## the engine and deploy/kubernetes on a real kub
 .PHONY: programs
 programs: .bin/golangci-lint $(KUBERNETES) ## build the linter and kube-apiserver into .bin, once; takes some minutes
 
-$(KUBERNETES): tools/kubeapiserver/go.mod tools/kubeapiserver/go.sum
-	@echo "building kube-apiserver, once; takes some minutes"
-	@mkdir -p .bin
-	@cd tools/kubeapiserver && GOWORK=off $(GO) build -o ../../$@ \
+# Servers are built of one module, with the versions of libraries that the other modules have: what they share is compiled once.
+$(KUBERNETES): PROGRAM = k8s.io/kubernetes/cmd/kube-apiserver
+.bin/etcd-3.7.3: PROGRAM = go.etcd.io/etcd/server/v3
+.bin/nats-server-2.15.2: PROGRAM = github.com/nats-io/nats-server/v2
+$(KUBERNETES) $(CURRENT): tools/servers/go.mod tools/servers/go.sum
+	@echo "building $(PROGRAM), once"
+	@cd tools/servers && GOWORK=off $(GO) build -o ../../$@ \
 		-ldflags='-s -w -X k8s.io/component-base/version.gitVersion=v1.37.2 -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37' \
-		k8s.io/kubernetes/cmd/kube-apiserver
+		$(PROGRAM)
 	@touch $@
 
 .PHONY: current
 current: $(CURRENT) ## the rules of engines on current servers: etcd 3.7 and NATS 2.15
 	@SNOWFENCE_TEST_PROGRAM_ETCD=$(CURDIR)/.bin/etcd-3.7.3 SNOWFENCE_TEST_PROGRAM_NATS_SERVER=$(CURDIR)/.bin/nats-server-2.15.2 \
 		$(GO) test -count=1 -timeout 30m -run KeepsEveryRule ./store/etcdstore ./store/natsstore
-
-.bin/etcd-3.7.3: tools/servers.sh
-	@tools/servers.sh go.etcd.io/etcd/server/v3@v3.7.3 $@
-
-.bin/nats-server-2.15.2: tools/servers.sh
-	@tools/servers.sh github.com/nats-io/nats-server/v2@v2.15.2 $@
 
 .PHONY: clients
 clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients
@@ -292,7 +289,7 @@ soak: ## the long runs: simulation, tests repeated, crashes, chaos, a billion id
 	@$(GO) test ./fence -run '^TestDrawnRunsOfHoldersBreakNoRule$$' -count=1 -timeout 60m -drawn.seeds 10000
 	@$(GO) test ./store/filestore -run '^TestNoSchedule' -count=1 -timeout 60m -filestore.runs 300000 -filestore.from $(FROM)
 	@$(GO) test ./opaque -run '^TestDecodeReturnsWhatEncodeTook$$' -count=1 -opaque.ids 10000000
-	@$(GO) test $(TAGS) -run "$$(tools/served.sh cmd daemon)" -count=5 -timeout 60m ./cmd/snowfence/... ./daemon/...
+	@$(GO) test $(TAGS) -count=5 -timeout 60m $$(tools/served.sh cmd daemon)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestCrashes' -count=1 -timeout 60m -v . -crash.rounds 200 -crash.ids 200000000
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestJournalCarries' -count=1 -timeout 60m -v . -journal.away 3m
 	@cd cmd/snowfence && $(GO) test $(TAGS) ./internal/sqlfunc -run ReadsIDsExactly -count=1 -v -sqlfunc.ids 100000
