@@ -62,3 +62,25 @@ func TestEveryFrontStandsInEveryList(t *testing.T) {
 		t.Errorf("%d fronts: the test reads them wrongly", len(fronts))
 	}
 }
+
+// TestModulesChooseTheSameLibraries: of two versions of a library, what uses it is compiled twice. The linter alone is apart.
+func TestModulesChooseTheSameLibraries(t *testing.T) {
+	required, shared := regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) (v\S+)( // indirect)?$`), 0
+	chosen := map[string]string{}
+	for _, folder := range []string{"cmd/snowfence", "bench", "examples", "tools/manifests", "tools/servers"} {
+		for _, m := range required.FindAllStringSubmatch(read(t, folder+"/go.mod"), -1) {
+			name, version := m[1], m[2]
+			if version == "v0.0.0" { // replaced
+				continue
+			}
+			if first := chosen[name]; first == "" {
+				chosen[name] = folder + " chooses " + version
+			} else if shared++; !strings.HasSuffix(first, " "+version) {
+				t.Errorf("%s chooses %s of %s: %s", folder, version, name, first)
+			}
+		}
+	}
+	if shared < 50 {
+		t.Errorf("%d versions were compared: the test reads them wrongly", shared)
+	}
+}
