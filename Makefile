@@ -103,11 +103,11 @@ RACED = . ./client ./counter/... ./fence ./internal/disk/... ./internal/journal 
 	$(patsubst %,./%/...,$(filter-out store/kubernetesstore,$(ENGINES))) $$($(GO) list ./daemon ./daemon/builtin ./daemon/config ./daemon/internal/... | grep -v -e /sqltest$$ -e /lineartest$$)
 
 .PHONY: test
-test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; under 4 minutes
+test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; some 5 minutes once all is compiled
 	@$(TEST) -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
 
 .PHONY: test-servers
-test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 14 minutes
+test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 20 minutes
 	@tools/need.sh $(NEEDED)
 	@$(TEST) $(TAGS) -p 3 -timeout 30m $$(tools/served.sh cmd daemon)
 	@$(RACE) $(TAGS) -p 3 -timeout 30m -skip 'Allocate|OutlivesIt(By|sStore)' $(RACED)
