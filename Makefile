@@ -3,8 +3,9 @@
 # The modules: the root (the library), daemon (the service), cmd/snowfence (the program), one for each
 # engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
 # measurements), examples and tools (the linter, grpcurl, what writes api/snowfencev1, and the
-# checks of the house; tools/manifests tests deploy/kubernetes). All but the last three stand in go.work; those
-# are built on their own, so that their libraries choose no version for the others.
+# checks of the house; tools/manifests tests deploy/kubernetes, tools/servers has servers for tests). All but the last
+# three stand in go.work; those are built on their own, but with the same versions of what they share with cmd/snowfence,
+# so that it is compiled once. The linter's libraries alone are apart.
 
 GO = go
 
@@ -126,7 +127,7 @@ test-kubernetes: $(KUBERNETES) ## the engine and deploy/kubernetes on a real kub
 .PHONY: programs
 programs: .bin/golangci-lint $(KUBERNETES) ## build the linter and kube-apiserver into .bin, once; takes some minutes
 
-# Servers are built of one module, with the versions of libraries that the other modules have: what they share is compiled once.
+# The versions in the names of servers are those of tools/servers/go.mod; a test compares them.
 $(KUBERNETES): PROGRAM = k8s.io/kubernetes/cmd/kube-apiserver
 .bin/etcd-3.7.3: PROGRAM = go.etcd.io/etcd/server/v3
 .bin/nats-server-2.15.2: PROGRAM = github.com/nats-io/nats-server/v2

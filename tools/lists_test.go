@@ -63,7 +63,33 @@ func TestEveryFrontStandsInEveryList(t *testing.T) {
 	}
 }
 
-// TestModulesChooseTheSameLibraries: of two versions of a library, what uses it is compiled twice. The linter alone is apart.
+// TestNamesOfServersHaveTheirVersions: a name in the Makefile that is not of tools/servers/go.mod would say what does not run.
+func TestNamesOfServersHaveTheirVersions(t *testing.T) {
+	makefile, chosen := read(t, "Makefile"), read(t, "tools/servers/go.mod")
+	servers := map[string]string{
+		"etcd":           "go.etcd.io/etcd/server/v3",
+		"nats-server":    "github.com/nats-io/nats-server/v2",
+		"kube-apiserver": "k8s.io/kubernetes",
+	}
+	for program, module := range servers {
+		version := regexp.MustCompile(`(?m)^\t` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(chosen)
+		if version == nil {
+			t.Errorf("tools/servers/go.mod chooses no %s", module)
+			continue
+		}
+		named := regexp.MustCompile(`\.bin/`+program+`-([0-9.]+[0-9])`).FindAllStringSubmatch(makefile, -1)
+		if len(named) == 0 {
+			t.Errorf("the Makefile names no %s", program)
+		}
+		for _, m := range named {
+			if m[1] != version[1] {
+				t.Errorf("the Makefile names %s, tools/servers/go.mod chooses %s", m[0], version[1])
+			}
+		}
+	}
+}
+
+// TestModulesChooseTheSameLibraries: what uses two versions of a library is compiled twice. The linter alone is apart.
 func TestModulesChooseTheSameLibraries(t *testing.T) {
 	required, shared := regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) (v\S+)( // indirect)?$`), 0
 	chosen := map[string]string{}
