@@ -4,8 +4,8 @@
 # engine that needs a client library, api/snowfencev1 (the client of gRPC), bench (the
 # measurements), examples and tools (the linter, grpcurl, what writes api/snowfencev1, and the
 # checks of the house; tools/manifests tests deploy/kubernetes, tools/servers has servers for tests). All but the last
-# three stand in go.work; those are built on their own, but with the same versions of what they share with cmd/snowfence,
-# so that it is compiled once. The linter's libraries alone are apart.
+# three stand in go.work. Those are built on their own; a library that they share with cmd/snowfence has the same version
+# there, so that it is compiled once. The linter's libraries alone are apart.
 
 GO = go
 

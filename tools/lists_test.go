@@ -63,7 +63,7 @@ func TestEveryFrontStandsInEveryList(t *testing.T) {
 	}
 }
 
-// TestNamesOfServersHaveTheirVersions: a name in the Makefile that is not of tools/servers/go.mod would say what does not run.
+// TestNamesOfServersHaveTheirVersions compares the names in the Makefile with the versions in tools/servers/go.mod.
 func TestNamesOfServersHaveTheirVersions(t *testing.T) {
 	makefile, chosen := read(t, "Makefile"), read(t, "tools/servers/go.mod")
 	servers := map[string]string{
@@ -89,7 +89,7 @@ func TestNamesOfServersHaveTheirVersions(t *testing.T) {
 	}
 }
 
-// TestModulesChooseTheSameLibraries: what uses two versions of a library is compiled twice. The linter alone is apart.
+// TestModulesChooseTheSameLibraries: with two versions of a library its users are compiled twice. The linter alone is apart.
 func TestModulesChooseTheSameLibraries(t *testing.T) {
 	required, shared := regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) (v\S+)( // indirect)?$`), 0
 	chosen := map[string]string{}
