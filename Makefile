@@ -67,7 +67,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 	'mariadbd|/usr/sbin/mariadbd=mariadb-server' sqlite3=sqlite3 \
 	'nginx|/usr/sbin/nginx=nginx' /usr/lib/nginx/modules/ngx_stream_module.so=libnginx-mod-stream \
 	'haproxy|/usr/sbin/haproxy=haproxy' \
-	thrift=thrift-compiler,python3-thrift curl=curl wrk=wrk \
+	thrift=thrift-compiler,python3-thrift curl=curl \
 	redis-cli=redis-tools node=nodejs npm=npm javac=default-jdk-headless \
 	gunicorn=gunicorn ruby=ruby '/usr/share/rubygems-integration/all/gems/redis-*=ruby-redis' \
 	/usr/lib/python3/dist-packages/redis/client.py=python3-redis \
@@ -221,7 +221,7 @@ bench: ## measure this generator beside its peers, and fail where a goal is miss
 # The servers run on one processor, and the load on another one.
 .PHONY: bench-server
 bench-server: build ## measure the fronts beside redis-server and bare servers; takes some 12 minutes
-	@tools/need.sh redis-server=redis-server redis-benchmark=redis-tools wrk=wrk taskset=util-linux
+	@tools/need.sh redis-server=redis-server redis-benchmark=redis-tools taskset=util-linux
 	@cd bench && GOWORK=off $(GO) build -o ../.bin/bench-server ./server
 	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0 -only resp,http,thrift,grpc,paced,client
 	@.bin/bench-server -program .bin/snowfence -core 0 -only prefetch

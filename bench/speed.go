@@ -15,6 +15,7 @@ import (
 	google "github.com/google/uuid"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/bench/serving"
 )
 
 // contender is one way to make ids, by one goroutine or two.
@@ -96,7 +97,7 @@ func speed(rounds int, each time.Duration) (missed []string, err error) {
 	fmt.Printf("%-28s %9s %9s  %s\n", "median", "ns an id", "ratio", "to")
 	for _, c := range all {
 		ratio, _ := compare(runs[c.name], runs[c.peer])
-		fmt.Printf("%-28s %9.2f %9.3f  %s\n", c.name, median(runs[c.name]), ratio, c.peer)
+		fmt.Printf("%-28s %9.2f %9.3f  %s\n", c.name, serving.Median(runs[c.name]), ratio, c.peer)
 	}
 	fmt.Printf("\n%-28s %9s %9s %9s  %s\n", "goal", "ratio", "noise", "at most", "to")
 	for _, g := range goals() {
@@ -126,7 +127,7 @@ func settle(xs []float64) (middle, noise float64) {
 	sorted := slices.Sorted(slices.Values(xs))
 	n := len(sorted)
 	spread := sorted[3*n/4] - sorted[n/4]
-	return median(xs), 2 * 1.253 / 1.349 * spread / math.Sqrt(float64(n))
+	return serving.Median(xs), 2 * 1.253 / 1.349 * spread / math.Sqrt(float64(n))
 }
 
 // measure returns the nanoseconds of wall time that an id costs all workers together.
@@ -317,14 +318,6 @@ func bare(clock bool) func() (func(int) error, error) {
 		}
 		return run, nil
 	}
-}
-
-func median(xs []float64) float64 {
-	xs = slices.Sorted(slices.Values(xs))
-	if n := len(xs); n%2 == 0 {
-		return (xs[n/2-1] + xs[n/2]) / 2
-	}
-	return xs[len(xs)/2]
 }
 
 func verdict(ok bool) string {

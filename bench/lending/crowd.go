@@ -21,7 +21,7 @@ type crowd struct {
 	within, steady time.Duration // of the claims, and of the measurement after them
 
 	client    http.Client
-	daemon    *serving.Daemon
+	daemon    *serving.Process
 	idle      int    // descriptors that the daemon has open without a client
 	url, etcd string // of the daemon and its successor, and of etcd
 	workers   sync.Map
@@ -51,9 +51,9 @@ func (c *crowd) run(ctx context.Context, program string) (missed []string, err e
 	defer stop()
 	c.etcd = "http://" + address
 	serve := func(at string) (err error) {
-		c.daemon, err = serving.Start(ctx, program, lendAll(), "--store", "etcd://"+address+"/crowd", "--layout", layout, "--data", folder, "--http", at)
+		c.daemon, err = serving.Daemon(ctx, program, lendAll(), "--store", "etcd://"+address+"/crowd", "--layout", layout, "--data", folder, "--http", at)
 		if err == nil {
-			c.url = c.daemon.HTTP
+			c.url = c.daemon.URL()
 			c.idle, err = c.daemon.Descriptors()
 		}
 		return err

@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +88,7 @@ func run(ctx context.Context, program string, rounds int, each time.Duration) (m
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	d, err := serving.Start(ctx, program, lendAll(), "--data", folder, "--http", serving.Free)
+	d, err := serving.Daemon(ctx, program, lendAll(), "--data", folder, "--http", serving.Free)
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +114,9 @@ func run(ctx context.Context, program string, rounds int, each time.Duration) (m
 	for _, c := range all {
 		fmt.Printf("%-12s", c.name)
 		for _, way := range ways() {
-			fmt.Printf(" %14.0f", median(rates[c.name+way]))
+			fmt.Printf(" %14.0f", serving.Median(rates[c.name+way]))
 		}
-		gain := median(rates[c.name+"lent"]) / median(rates[c.name+"incr"])
+		gain := serving.Median(rates[c.name+"lent"]) / serving.Median(rates[c.name+"incr"])
 		fmt.Printf(" %10.1f\n", gain)
 		if gain < leastGain {
 			missed = append(missed, fmt.Sprintf("%s %.1f of %d", c.name, gain, leastGain))
@@ -126,15 +125,10 @@ func run(ctx context.Context, program string, rounds int, each time.Duration) (m
 	return missed, nil
 }
 
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
-}
-
 // contenders are the languages. Java is compiled first.
-func contenders(ctx context.Context, folder string, d *serving.Daemon) ([]contender, error) {
+func contenders(ctx context.Context, folder string, d *serving.Process) ([]contender, error) {
 	const clients = "../clients/"
-	_, port, err := net.SplitHostPort(d.RESP)
+	_, port, err := net.SplitHostPort(d.Addresses["redis"])
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +140,7 @@ func contenders(ctx context.Context, folder string, d *serving.Daemon) ([]conten
 	script := func(name string, environ []string, command ...string) contender {
 		return contender{name, func(ctx context.Context, way string, each time.Duration) (float64, error) {
 			//nolint:gosec // It runs the programs that its user names.
-			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.HTTP, port)...)
+			c := exec.CommandContext(ctx, command[0], append(command[1:], way, fmt.Sprint(each.Seconds()), d.URL(), port)...)
 			c.Env, c.Stderr = append(os.Environ(), environ...), os.Stderr
 			out, err := c.Output()
 			if err != nil {
@@ -161,7 +155,7 @@ func contenders(ctx context.Context, folder string, d *serving.Daemon) ([]conten
 		script("JavaScript", nil, "node", "lending/rates.mjs", client),
 		script("Java", nil, "java", "-cp", folder, "Rates"),
 		{"Go (fence)", func(ctx context.Context, way string, each time.Duration) (float64, error) {
-			return native(ctx, filepath.Join(folder, "store"), d.RESP, way, each)
+			return native(ctx, filepath.Join(folder, "store"), d.Addresses["redis"], way, each)
 		}},
 	}, err
 }

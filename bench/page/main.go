@@ -32,7 +32,7 @@ const (
 
 // bench is one daemon under measurement.
 type bench struct {
-	daemon  *serving.Daemon
+	daemon  *serving.Process
 	client  http.Client
 	etcd    string          // its URL
 	browser context.Context //nolint:containedctx // So chromedp names a browser.
@@ -77,7 +77,7 @@ func (b *bench) run(ctx context.Context, program string) (err error) {
 	}
 	defer quit()
 	environ := []string{"SNOWFENCE_GENERATORS_DEFAULT_LAYOUT=" + layout, "SNOWFENCE_GENERATORS_LOAD_NAMESPACE=load", "SNOWFENCE_GENERATORS_LOAD_LAYOUT=ms39-worker8-seq16"}
-	if b.daemon, err = serving.Start(ctx, program, environ, "--store", p.store.Name(), "--data", folder, "--http", serving.Free); err != nil {
+	if b.daemon, err = serving.Daemon(ctx, program, environ, "--store", p.store.Name(), "--data", folder, "--http", serving.Free); err != nil {
 		return err
 	}
 	defer b.daemon.Stop()
@@ -108,7 +108,7 @@ func (b *bench) answers(ctx context.Context) error {
 			took = append(took, time.Since(begun).Seconds()*1000)
 			time.Sleep(100 * time.Millisecond)
 		}
-		fmt.Printf("%-12s %10d %10.1f %10.1f\n", path, size, took[0], median(took[1:]))
+		fmt.Printf("%-12s %10d %10.1f %10.1f\n", path, size, took[0], serving.Median(took[1:]))
 		b.goal(path == "/" || size < 200_000, "an update of %d bytes (%s)", size, path)
 	}
 	return nil
@@ -132,7 +132,7 @@ func (b *bench) paints(context.Context) error {
 		}
 		fmt.Printf("after %-6s", pause)
 		for _, times := range all {
-			fmt.Printf(" %13.0f %8.0f", slices.Min(times), median(times))
+			fmt.Printf(" %13.0f %8.0f", slices.Min(times), serving.Median(times))
 		}
 		fmt.Println()
 		b.goal(slices.Min(all[1]) < 1000, "the first paint takes %.0f ms", slices.Min(all[1]))
@@ -180,9 +180,4 @@ func (b *bench) goal(met bool, format string, values ...any) {
 	if !met {
 		b.missed = append(b.missed, fmt.Sprintf(format, values...))
 	}
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }

@@ -34,7 +34,7 @@ func (b *bench) turn(ctx context.Context, pages int) (t turn, err error) {
 		pages--
 		tab, end := chromedp.NewContext(b.browser, chromedp.WithNewBrowserContext())
 		defer end()
-		if err := chromedp.Do(tab, chromedp.Navigate(b.daemon.HTTP)); err != nil {
+		if err := chromedp.Do(tab, chromedp.Navigate(b.daemon.URL())); err != nil {
 			return t, err
 		}
 	}
@@ -44,7 +44,7 @@ func (b *bench) turn(ctx context.Context, pages int) (t turn, err error) {
 	time.Sleep(every) // all pages are open then
 	for _, sign := range []float64{-1, 1} {
 		etcd, err := serving.Metrics(ctx, &b.client, b.etcd)
-		daemon, wrong := serving.Metrics(ctx, &b.client, b.daemon.HTTP)
+		daemon, wrong := serving.Metrics(ctx, &b.client, b.daemon.URL())
 		if err := errors.Join(err, wrong); err != nil {
 			return t, err
 		}
@@ -65,7 +65,7 @@ func (b *bench) turn(ctx context.Context, pages int) (t turn, err error) {
 
 // get asks for a path, unless it still has that tag.
 func (b *bench) get(ctx context.Context, path, known string) (size int, tag string, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.daemon.HTTP+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.daemon.URL()+path, http.NoBody)
 	if err != nil {
 		return 0, "", err
 	}
@@ -107,7 +107,7 @@ func (b *bench) mint(ctx context.Context, ids *atomic.Int64) error {
 	const lines = 2*100 + 1 // of an answer
 	command := []byte("ID.NEXT load COUNT 100\r\n")
 	var dialer net.Dialer
-	link, err := dialer.DialContext(ctx, "tcp", b.daemon.RESP)
+	link, err := dialer.DialContext(ctx, "tcp", b.daemon.Addresses["redis"])
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (b *bench) paint() (times [3]float64, err error) {
 	defer end()
 	const script = `new Promise(done => new PerformanceObserver(list => done([performance.getEntriesByType("navigation")[0].responseEnd,
 		performance.getEntriesByName("first-contentful-paint")[0].startTime, list.getEntries().at(-1).startTime])).observe({type: "largest-contentful-paint", buffered: true}))`
-	if err := chromedp.Do(tab, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.daemon.HTTP)); err != nil {
+	if err := chromedp.Do(tab, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(b.daemon.URL())); err != nil {
 		return times, err
 	}
 	return chromedp.Run(tab, chromedp.Evaluate[[3]float64](script, chromedp.EvalAwaitPromise))

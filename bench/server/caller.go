@@ -22,21 +22,21 @@ type caller interface {
 type dialer func(ctx context.Context, address string) (caller, error)
 
 // pair compares a front with the bare server of its protocol, under the same load.
-func (b bench) pair(ctx context.Context, name string, contend func(*process) contender, atLeast float64) error {
+func (b bench) pair(ctx context.Context, name string, dial dialer, atLeast float64) error {
 	ours, err := b.daemon(ctx)
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	echo, err := b.bare(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer echo.stop()
+	defer echo.Stop()
 	echo.name = "bare " + name
 	return b.measure(ctx, contest{
 		title:      fmt.Sprintf("%s, %d connections, one request under way on each", name, connections),
-		contenders: []contender{contend(echo), contend(ours)},
+		contenders: []contender{b.closed(echo, name, dial), b.closed(ours, name, dial)},
 		// Where the load is the limit, read the server's time instead of the rate.
 		goals: []goal{{rate, ours.name, echo.name, atLeast}, {cpu, ours.name, echo.name, 1 / atLeast}},
 	})
@@ -46,7 +46,7 @@ func (b bench) pair(ctx context.Context, name string, contend func(*process) con
 func (b bench) closed(p *process, scheme string, dial dialer) contender {
 	return contender{p.name, func(ctx context.Context) (sample, error) {
 		return p.under(1, func() (load, error) {
-			return drive(ctx, p.addresses[scheme], dial, func(callers []caller) (load, error) { return flatOut(callers, b.each) })
+			return drive(ctx, p.Addresses[scheme], dial, func(callers []caller) (load, error) { return flatOut(callers, b.each) })
 		})
 	}}
 }
@@ -170,11 +170,11 @@ func (b bench) paced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	var echoes []*process
 	defer func() {
 		for _, echo := range echoes {
-			echo.stop()
+			echo.Stop()
 		}
 	}()
 	c := contest{title: fmt.Sprintf("latency at %d requests a second, %d connections", pace, connections)}
@@ -190,7 +190,7 @@ func (b bench) paced(ctx context.Context) error {
 		for _, p := range []*process{echo, ours} {
 			c.contenders = append(c.contenders, contender{p.name + " " + front.scheme, func(ctx context.Context) (sample, error) {
 				return p.under(1, func() (load, error) {
-					return drive(ctx, p.addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
+					return drive(ctx, p.Addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
 				})
 			}})
 		}

@@ -23,7 +23,7 @@ func (b bench) client(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	const name, least = "Next, riding on requests", 1e6
 	return b.measure(ctx, contest{
 		title:      fmt.Sprintf("client.Next from %d goroutines through one server", clientCallers),
@@ -39,7 +39,7 @@ func (b bench) prefetch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	var word atomic.Int64
 	const name, add, least = "Next, with prefetch", "bare atomic add", 1.0 / 3
 	return b.measure(ctx, contest{
@@ -58,7 +58,7 @@ func (b bench) prefetch(ctx context.Context) error {
 // next calls the client's Next.
 func (b bench) next(name string, p *process, prefetch int) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
-		c, err := client.New(client.Config{Servers: []string{p.addresses["redis"]}, Batch: max(1000, prefetch), Prefetch: prefetch})
+		c, err := client.New(client.Config{Servers: []string{p.Addresses["redis"]}, Batch: max(1000, prefetch), Prefetch: prefetch})
 		if err != nil {
 			return sample{}, err
 		}

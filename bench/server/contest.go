@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
+
+	"snowfence.example/snowfence/bench/serving"
 )
 
 // contest is some contenders whose runs are interleaved, and their goals.
@@ -103,7 +104,7 @@ func (g goal) judge(runs map[string][]sample) string {
 	} else if g.figure != rate {
 		unit = " s"
 	}
-	reached, side := median(values), "at most"
+	reached, side := serving.Median(values), "at most"
 	missed := reached > g.bound
 	if g.figure == rate {
 		side, missed = "at least", reached < g.bound
@@ -118,9 +119,9 @@ func (g goal) judge(runs map[string][]sample) string {
 // middle has the median of each figure.
 func middle(runs []sample) sample {
 	return sample{
-		rate: median(figures(rate, runs)),
-		cpu:  seconds(median(figures(cpu, runs))),
-		tail: seconds(median(figures(tail, runs))),
+		rate: serving.Median(figures(rate, runs)),
+		cpu:  seconds(serving.Median(figures(cpu, runs))),
+		tail: seconds(serving.Median(figures(tail, runs))),
 	}
 }
 
@@ -133,9 +134,3 @@ func figures(f figure, runs []sample) []float64 {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}

@@ -14,20 +14,20 @@ import (
 
 // grpc compares unary calls of the gRPC front with a bare server's, and measures its streams.
 func (b bench) grpc(ctx context.Context) error {
-	if err := b.pair(ctx, "grpc", func(p *process) contender { return b.closed(p, "grpc", dialGRPC) }, 0.9); err != nil {
+	if err := b.pair(ctx, "grpc", dialGRPC, 0.9); err != nil {
 		return err
 	}
 	ours, err := b.daemon(ctx)
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	const chunk, least = 10_000, 20e6
 	name := "ids of a stream, in ranges"
 	return b.measure(ctx, contest{
 		title: fmt.Sprintf("gRPC, one stream with %d ids in a message", chunk),
 		contenders: []contender{{name, func(ctx context.Context) (sample, error) {
-			return ours.under(1, func() (load, error) { return b.stream(ctx, ours.addresses["grpc"], chunk) })
+			return ours.under(1, func() (load, error) { return b.stream(ctx, ours.Addresses["grpc"], chunk) })
 		}}},
 		goals: []goal{{rate, name, "", least}},
 	})

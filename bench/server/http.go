@@ -7,9 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -18,47 +15,7 @@ const idsPath = "/v1/generators/default/ids"
 
 // http compares the HTTP front with a bare handler.
 func (b bench) http(ctx context.Context) error {
-	return b.pair(ctx, "http", func(p *process) contender {
-		return contender{p.name, func(ctx context.Context) (sample, error) {
-			return p.under(1, func() (load, error) { return b.wrk(ctx, "http://"+p.addresses["http"]+idsPath) })
-		}}
-	}, 0.9)
-}
-
-// wrk runs the load generator of that name.
-func (b bench) wrk(ctx context.Context, url string) (load, error) {
-	arguments := []string{"-t", "1", "-c", strconv.Itoa(connections), "-d", strconv.Itoa(max(1, int(b.each.Seconds()))) + "s", url}
-	//nolint:gosec // It runs the programs that its user names.
-	out, err := exec.CommandContext(ctx, "wrk", arguments...).CombinedOutput()
-	if err != nil {
-		return load{}, fmt.Errorf("wrk (the Debian package is wrk): %w: %s", err, out)
-	}
-	l, err := readWrk(string(out))
-	if err != nil {
-		return load{}, fmt.Errorf("wrk: %w: %s", err, out)
-	}
-	return l, nil
-}
-
-// readWrk reads "419437 requests in 4.10s, 93.00MB read".
-func readWrk(out string) (load, error) {
-	for line := range strings.Lines(out) {
-		if strings.Contains(line, "Non-2xx") || strings.Contains(line, "Socket errors") {
-			return load{}, fmt.Errorf("requests failed")
-		}
-		before, after, ok := strings.Cut(strings.TrimSpace(line), " requests in ")
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseFloat(before, 64)
-		if err != nil {
-			return load{}, err
-		}
-		text, _, _ := strings.Cut(after, ",")
-		took, err := time.ParseDuration(text)
-		return load{requests: n, took: took}, err
-	}
-	return load{}, fmt.Errorf("its output has no number of requests")
+	return b.pair(ctx, "http", dialHTTP, 0.9)
 }
 
 // echoHTTP answers with the same bytes as the HTTP front, under its default timeouts.

@@ -14,7 +14,7 @@
 // The layout of the ids is [layout], whose capacity is no limit. The parts are:
 //
 //	resp     INCR and ID.NEXT by redis-benchmark, beside redis-server
-//	http     wrk, beside a bare net/http handler
+//	http     beside a bare net/http handler
 //	thrift   beside a bare server of the library of Apache Thrift
 //	paced    latencies at 10,000 requests a second
 //	grpc     beside a bare server of grpc-go, and one stream
@@ -28,7 +28,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,10 +94,6 @@ func (b bench) run(ctx context.Context, names []string) error {
 		if !slices.ContainsFunc(parts(), func(p part) bool { return p.name == name }) {
 			return fmt.Errorf("-only has %q: no part has this name", name)
 		}
-	}
-	var err error
-	if b.program, err = filepath.Abs(b.program); err != nil { // servers have working directories of their own
-		return err
 	}
 	fmt.Printf("%s %s/%s, servers on processor %s, the load on %d others\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, b.core, runtime.GOMAXPROCS(0))

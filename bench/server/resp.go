@@ -16,12 +16,12 @@ func (b bench) resp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer redis.stop()
+	defer redis.Stop()
 	ours, err := b.daemon(ctx)
 	if err != nil {
 		return err
 	}
-	defer ours.stop()
+	defer ours.Stop()
 	const incr = "INCR default"
 	for _, p := range []struct {
 		pipeline        int
@@ -65,7 +65,7 @@ func (b bench) commands(name string, p *process, pipeline, ids int, command stri
 
 // redisBenchmark runs Redis' own load generator.
 func (p *process) redisBenchmark(ctx context.Context, pipeline, n int, command string) (load, error) {
-	host, port, err := net.SplitHostPort(p.addresses["redis"])
+	host, port, err := net.SplitHostPort(p.Addresses["redis"])
 	if err != nil {
 		return load{}, fmt.Errorf("the address of %s: %w", p.name, err)
 	}

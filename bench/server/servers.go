@@ -31,7 +31,7 @@ func (b bench) redis(ctx context.Context) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (the Debian package is redis-server)", err)
 	}
-	p.addresses["redis"] = address
+	p.Addresses["redis"] = address
 	return p, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // thrift compares the Thrift front with a bare server.
 func (b bench) thrift(ctx context.Context) error {
-	return b.pair(ctx, "thrift", func(p *process) contender { return b.closed(p, "thrift", dialThrift) }, 0.85)
+	return b.pair(ctx, "thrift", dialThrift, 0.85)
 }
 
 // thriftCaller is a framed connection in the binary protocol.

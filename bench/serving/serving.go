@@ -1,8 +1,10 @@
-// Package serving runs the servers that are measured: the daemon as it is built, and the etcd that is its store.
+// Package serving has the common parts of the measurements. It runs the servers that are measured, such as the daemon as it is
+// built, and the etcd that is its store.
 package serving
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,62 +14,86 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Free is the address of any port that is free.
 const Free = "127.0.0.1:0"
 
-// Daemon is one that is ready.
-type Daemon struct {
-	PID        int
-	HTTP, RESP string // the URL of the one front, and the address of the other
+// Process is a server that is ready.
+type Process struct {
+	Addresses map[string]string // by the scheme of the URLs that it says it listens on
 
 	command *exec.Cmd
 }
 
-// Start starts a daemon with further variables and arguments, and waits until it is ready.
-func Start(ctx context.Context, program string, environ []string, arguments ...string) (*Daemon, error) {
+// Start starts a server with further variables, and waits until it writes a line that contains ready.
+func Start(ctx context.Context, ready string, environ []string, program string, arguments ...string) (*Process, error) {
 	//nolint:gosec // It runs the programs that its user names.
-	d := &Daemon{command: exec.CommandContext(ctx, program, append([]string{"serve", "--resp", Free, "--grpc", "", "--thrift", ""}, arguments...)...)}
-	d.command.Env = append(os.Environ(), environ...)
-	out, err := d.command.StderrPipe()
+	p := &Process{Addresses: map[string]string{}, command: exec.CommandContext(ctx, program, arguments...)}
+	p.command.Env = append(os.Environ(), environ...)
+	out, err := p.command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := d.command.Start(); err != nil {
+	p.command.Stderr = p.command.Stdout // one pipe for both
+	if err := p.command.Start(); err != nil {
 		return nil, err
 	}
-	d.PID = d.command.Process.Pid
+	var written strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		_, url, _ := strings.Cut(lines.Text(), "listening on ")
-		if strings.HasPrefix(url, "http://") {
-			d.HTTP = url
-		} else if address, ok := strings.CutPrefix(url, "redis://"); ok {
-			d.RESP = address
+		written.WriteString(lines.Text() + "\n")
+		if _, url, ok := strings.Cut(lines.Text(), "listening on "); ok {
+			scheme, address, _ := strings.Cut(url, "://")
+			p.Addresses[scheme] = address
 		}
-		if strings.HasSuffix(lines.Text(), "snowfence: ready") {
+		if strings.Contains(lines.Text(), ready) {
 			go func() {
-				for lines.Scan() { // or the daemon would wait for its reader
+				for lines.Scan() { // or the server would wait for its reader
 				}
 			}()
-			return d, nil
+			return p, nil
 		}
 	}
-	return nil, errors.Join(errors.New("the daemon ended before it was ready"), d.command.Wait())
+	return nil, fmt.Errorf("%s ended before it was ready: %w: %s", program, cmp.Or(p.command.Wait(), io.EOF), &written)
 }
 
-// Stop kills the daemon.
-func (d *Daemon) Stop() {
-	_ = d.command.Process.Kill()
-	_ = d.command.Wait()
+// Daemon starts a daemon that has no fronts but HTTP's and RESP's, with further variables and arguments.
+func Daemon(ctx context.Context, program string, environ []string, arguments ...string) (*Process, error) {
+	return Start(ctx, "snowfence: ready", environ, program, append([]string{"serve", "--resp", Free, "--grpc", "", "--thrift", ""}, arguments...)...)
 }
 
-// Descriptors is how many files and connections the daemon has open.
-func (d *Daemon) Descriptors() (int, error) {
-	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.PID))
+// URL is the URL of the server's HTTP front.
+func (p *Process) URL() string { return "http://" + p.Addresses["http"] }
+
+// Stop kills the server.
+func (p *Process) Stop() {
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+}
+
+// Descriptors is how many files and connections the server has open.
+func (p *Process) Descriptors() (int, error) {
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.command.Process.Pid))
 	return len(all), err
+}
+
+// CPU returns the time that the server has spent on processors.
+func (p *Process) CPU() (time.Duration, error) {
+	const tick = 10 * time.Millisecond // of /proc, wherever Go runs on Linux
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.command.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name, in parentheses, may contain spaces. Behind it come eleven other fields, see proc(5).
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	var other string
+	var user, system int64
+	_, err = fmt.Sscan(rest, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &user, &system)
+	return time.Duration(user+system) * tick, err
 }
 
 // StartEtcd starts a cluster of one member, which syncs every write. It need not be ready: the daemon waits for it.
@@ -110,4 +136,11 @@ func Metrics(ctx context.Context, client *http.Client, url string) (map[string]f
 		}
 	}
 	return sums, errors.Join(err, response.Body.Close())
+}
+
+// Median returns the median of some values.
+func Median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
