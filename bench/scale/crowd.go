@@ -29,15 +29,12 @@ type count struct {
 	gets, swaps, conflicts, lists, entries int
 }
 
-func (c count) plus(o count) count {
-	return count{c.gets + o.gets, c.swaps + o.swaps, c.conflicts + o.conflicts, c.lists + o.lists, c.entries + o.entries}
+// plus adds a count as often as times says.
+func (c count) plus(o count, times int) count {
+	return count{c.gets + times*o.gets, c.swaps + times*o.swaps, c.conflicts + times*o.conflicts, c.lists + times*o.lists, c.entries + times*o.entries}
 }
 
 func (c count) requests() int { return c.gets + c.swaps + c.lists }
-
-func (c count) minus(o count) count {
-	return count{c.gets - o.gets, c.swaps - o.swaps, c.conflicts - o.conflicts, c.lists - o.lists, c.entries - o.entries}
-}
 
 // crowd is many processes around one store. It is one goroutine's.
 type crowd struct {
@@ -105,7 +102,7 @@ func (c *crowd) join(n int, apart time.Duration) error {
 func asked(processes []*process) count {
 	var all count
 	for _, p := range processes {
-		all = all.plus(p.count)
+		all = all.plus(p.count, 1)
 	}
 	return all
 }
@@ -166,7 +163,7 @@ func (p *process) Report(lease.Report) {}
 func (c *crowd) serve(p *process, call lease.Call) {
 	reply := drive.Ask(context.Background(), c.client, call)
 	cost := c.engine.request + time.Duration(len(reply.Entries))*c.engine.entry
-	p.count = p.count.plus(counted(call, reply))
+	p.count = p.count.plus(counted(call, reply), 1)
 	c.busy = max(c.busy, c.agenda.Now()) + cost
 	c.agenda.After(c.busy-c.agenda.Now()+c.engine.way/2, func() { p.step(reply) })
 }

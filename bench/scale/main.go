@@ -92,7 +92,7 @@ func starts(e engine, crowdSize int) error {
 			}
 			had := asked(waiting)
 			c.agenda.Until(c.agenda.Now()+30*time.Second, func() bool { return false })
-			more := asked(waiting).minus(had)
+			more := asked(waiting).plus(had, -1)
 			n := float64(len(waiting)) / 2
 			fmt.Printf("%12.1f%12.0f", float64(more.requests())/n, float64(more.entries)/n)
 		}
@@ -126,7 +126,7 @@ func holders(e engine) error {
 		}
 		had := asked(c.processes)
 		c.agenda.Until(c.agenda.Now()+minutes*time.Minute, func() bool { return false })
-		all := asked(c.processes).minus(had)
+		all := asked(c.processes).plus(had, -1)
 		per := func(count int) float64 { return float64(count) / n / minutes }
 		fmt.Printf("store that can lose %3s: requests a minute: %.2f (swaps %.2f, gets %.2f, lists %.2f)\n",
 			loss, per(all.requests()), per(all.swaps), per(all.gets), per(all.lists))
@@ -148,7 +148,7 @@ func million(e engine) error {
 			return err
 		}
 		c.agenda.Until(from+time.Minute, func() bool { return c.holding == 100 })
-		all := asked(c.processes).minus(had)
+		all := asked(c.processes).plus(had, -1)
 		per := func(n int) float64 { return float64(n) / 100 }
 		fmt.Printf("%7d held: %.2f gets, %.2f swaps, %.2f lists, %.1f registers listed a claim; the last after %s\n",
 			held, per(all.gets), per(all.swaps), per(all.lists), per(all.entries), (c.agenda.Now() - from).Round(time.Millisecond))

@@ -46,7 +46,9 @@ func (b bench) pair(ctx context.Context, name string, dial dialer, atLeast float
 func (b bench) closed(p *process, scheme string, dial dialer) contender {
 	return contender{p.name, func(ctx context.Context) (sample, error) {
 		return p.under(1, func() (load, error) {
-			return drive(ctx, p.Addresses[scheme], dial, func(callers []caller) (load, error) { return flatOut(callers, b.each) })
+			return drive(ctx, p.Addresses[scheme], dial, func(callers []caller) (load, error) {
+				return flatOut(len(callers), 1, b.each, func(i int) error { return callers[i].Call() })
+			})
 		})
 	}}
 }
@@ -72,21 +74,20 @@ func drive(ctx context.Context, address string, dial dialer, run func([]caller) 
 	return run(callers)
 }
 
-// flatOut lets each connection call again and again.
-func flatOut(callers []caller, each time.Duration) (load, error) {
-	counts, errs := make([]int, len(callers)), make([]error, len(callers))
+// flatOut has as many goroutines repeat their calls for that time. Each looks at the clock once in so many calls.
+func flatOut(goroutines, often int, each time.Duration, call func(goroutine int) error) (load, error) {
+	counts, errs := make([]int, goroutines), make([]error, goroutines)
 	var group sync.WaitGroup
 	began := time.Now()
-	for i, c := range callers {
+	for i := range goroutines {
 		group.Go(func() {
-			for n := 1; ; n++ {
-				if errs[i] = c.Call(); errs[i] != nil {
-					return
+			for time.Since(began) < each {
+				for range often {
+					if errs[i] = call(i); errs[i] != nil {
+						return
+					}
 				}
-				counts[i] = n
-				if time.Since(began) >= each {
-					return
-				}
+				counts[i] += often
 			}
 		})
 	}

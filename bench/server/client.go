@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"snowfence.example/snowfence/client"
 )
@@ -74,26 +72,6 @@ func (b bench) next(name string, p *process, prefetch int) contender {
 
 // share has the goroutines repeat a call for the time of a run.
 func (b bench) share(call func() error) (load, error) {
-	const often = 256 // calls between two looks at the clock, which costs more than some of them
-	var group sync.WaitGroup
-	counts, errs := make([]int, clientCallers), make([]error, clientCallers)
-	began := time.Now()
-	for i := range clientCallers {
-		group.Go(func() {
-			for time.Since(began) < b.each {
-				for range often {
-					if errs[i] = call(); errs[i] != nil {
-						return
-					}
-				}
-				counts[i] += often
-			}
-		})
-	}
-	group.Wait()
-	l := load{took: time.Since(began)}
-	for _, n := range counts {
-		l.requests += float64(n)
-	}
-	return l, errors.Join(errs...)
+	const often = 256 // a look at the clock costs more than some calls
+	return flatOut(clientCallers, often, b.each, func(int) error { return call() })
 }
