@@ -222,18 +222,16 @@ func (b *borrower) Mint(_ context.Context, ids []snowfence.ID) (n int, err error
 	if b.own(); b.by == nil {
 		return 0, errNoTerm
 	}
-	layout, worker := b.by.ledger.layout, b.by.worker
-	bits := layout.Bits(snowfence.Worker)
-	for n < len(ids) && err == nil {
+	for n < len(ids) {
 		tick, sequence, ok := b.held.Stamp(b.site.Clock.Wall())
 		if !ok {
 			break
 		}
-		ids[n], err = layout.Compose(snowfence.Parts{Tick: tick, Datacenter: worker >> bits, Worker: worker & (1<<bits - 1), Sequence: sequence})
+		ids[n] = b.by.ledger.join(b.by.worker, tick, sequence)
 		n++
 	}
-	if err != nil || n == 0 {
-		return 0, errors.Join(errNoTicks, err)
+	if n == 0 {
+		return 0, errNoTicks
 	}
 	if w := b.site.world; !w.quiet && chance(b.site.Rand, 3) && !b.site.Sleep(upTo(b.site.Rand, 2*w.plan.Window)) {
 		return 0, context.Canceled

@@ -76,12 +76,6 @@ func (s *server) refound() {
 	s.found(s.index, layout)
 }
 
-// rollback puts the whole store back.
-func (s *server) rollback(to memstore.Snapshot, age time.Duration) {
-	s.w.struck(Rollback, s.index, "the store is as it was %s ago", age)
-	s.restore(to)
-}
-
 // restore puts the whole store back, and with it the store's knowledge of ticks.
 func (s *server) restore(to memstore.Snapshot) {
 	for worker, until := range s.reached { // order does not matter

@@ -102,7 +102,7 @@ func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 	var err error
 	switch {
 	case h.site.Layout.Wide:
-		err = h.mintWide(ctx, term.generator, ids)
+		err = mintWide(ctx, term, ids)
 	case len(ids) == 1:
 		ids[0], err = term.generator.Next(ctx)
 	default:
@@ -115,19 +115,17 @@ func (h *holder) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 }
 
 // mintWide mints wide ids and narrows them to the fields that make them unique.
-func (h *holder) mintWide(ctx context.Context, g *snowfence.Generator, ids []snowfence.ID) (err error) {
-	wide, layout := make([]snowfence.WideID, len(ids)), h.site.Layout
+func mintWide(ctx context.Context, term *issuer, ids []snowfence.ID) (err error) {
+	wide, g, l := make([]snowfence.WideID, len(ids)), term.generator, term.ledger
 	if len(ids) == 1 {
 		wide[0], err = g.NextWide(ctx)
 	} else {
 		err = g.FillWide(ctx, wide)
 	}
 	for i := 0; i < len(ids) && err == nil; i++ {
-		var parts snowfence.Parts
-		if parts, err = layout.DecomposeWide(wide[i]); err == nil {
-			parts.Random = 0
-			ids[i], err = narrowed(layout).Compose(parts)
-		}
+		var p snowfence.Parts
+		p, err = l.wide.DecomposeWide(wide[i])
+		ids[i] = l.join(p.Datacenter<<l.worker.bits|p.Worker, p.Tick, p.Sequence)
 	}
 	return err
 }

@@ -114,23 +114,22 @@ func startUnkept(h *holder, before lease.State, _ lease.Event, requests []lease.
 
 // trustThePage takes the ticks of a page for confirmed, whatever the store loses now.
 func trustThePage(h *holder, e lease.Event) lease.Event {
-	started, ok := e.(lease.Started)
-	if !ok || started.Page == nil {
-		return e
-	}
-	page := *started.Page
-	page.Loss = h.site.Plan.Loss
-	return lease.Started{Page: &page}
+	return turned(e, func(page *stored.Page) { page.Loss = h.site.Plan.Loss })
 }
 
 // ageThePage takes the bound of a page that is not usable yet for old enough.
 func ageThePage(h *holder, e lease.Event) lease.Event {
+	return turned(e, func(page *stored.Page) { page.Age += h.site.Plan.Loss })
+}
+
+// turned changes the page that a process starts with.
+func turned(e lease.Event, change func(*stored.Page)) lease.Event {
 	started, ok := e.(lease.Started)
 	if !ok || started.Page == nil {
 		return e
 	}
 	page := *started.Page
-	page.Age += h.site.Plan.Loss
+	change(&page)
 	return lease.Started{Page: &page}
 }
 
@@ -139,20 +138,13 @@ func releaseToTheFloor() bend {
 	issued := make(map[*holder]bool)
 	return func(h *holder, before lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
 		issued[h] = issued[h] || h.term != nil
-		at, ok := release(requests)
-		if !ok || issued[h] || !before.View().Inherited {
+		if issued[h] || !before.View().Inherited {
 			return requests
 		}
-		swap, _ := requests[at].(lease.Call)
-		r, err := stored.DecodeRegister(swap.Value)
-		if err != nil || r.Until == before.View().Register.Until {
-			return requests // the page is still there
-		}
-		r.Until = r.Floor
-		if swap.Value, err = r.Encode(); err == nil {
-			requests = slices.Clone(requests)
-			requests[at] = swap
-		}
-		return requests
+		return rewriting(requests, func(r *stored.Register) {
+			if r.Until != before.View().Register.Until { // or the page is still there
+				r.Until = r.Floor
+			}
+		})
 	}
 }

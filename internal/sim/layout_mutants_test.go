@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -26,32 +27,33 @@ func TestMutantsOfTheLayoutAreCaught(t *testing.T) {
 
 // acceptLayout finds the process's own layout in whatever the store has.
 func acceptLayout(h *holder, e lease.Event) lease.Event {
-	reply, ok := e.(lease.Reply)
-	if !ok || reply.Outcome != lease.Found || reply.Entry.Key != stored.NamespaceKey(stored.DefaultNamespace) {
-		return e
-	}
+	return found(e, func(reply *lease.Reply) {
+		if reply.Entry.Key == stored.NamespaceKey(stored.DefaultNamespace) {
+			writeLayout(reply, h.site.Layout)
+		}
+	})
+}
+
+// writeLayout puts a layout into the namespace's record that a read finds.
+func writeLayout(reply *lease.Reply, l snowfence.Layout) {
 	n, err := stored.DecodeNamespace(reply.Entry.Value)
 	if err != nil {
-		return e
+		return
 	}
-	n.Layout = h.site.Layout.String()
+	n.Layout = l.String()
 	if value, err := n.Encode(); err == nil {
 		reply.Entry.Value = value
 	}
-	return reply
 }
 
 // verifyNothing finds the record that it knows, after the claim.
 func verifyNothing(h *holder, e lease.Event) lease.Event {
-	reply, ok := e.(lease.Reply)
-	view := h.state.View()
-	if !ok || reply.Outcome != lease.Found || view.Phase != lease.Verifying {
-		return e
-	}
-	if value, err := view.Namespace.Encode(); err == nil {
-		reply.Entry.Value = value
-	}
-	return reply
+	return found(e, func(reply *lease.Reply) {
+		view := h.state.View()
+		if value, err := view.Namespace.Encode(); err == nil && view.Phase == lease.Verifying {
+			reply.Entry.Value = value
+		}
+	})
 }
 
 // TestEitherLayoutMayFoundTheNamespace: in drawn plans the misfits win the race to
@@ -90,21 +92,16 @@ func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
 	p := Plain()
 	p.Nodes, p.Misfits, p.Founded = 3, 1, true
 	other := func(h *holder, e lease.Event) lease.Event {
-		reply, ok := e.(lease.Reply)
-		if !ok || h.site.node.misfit || reply.Outcome != lease.Found {
+		if h.site.node.misfit {
 			return e
 		}
-		if n, err := stored.DecodeNamespace(reply.Entry.Value); err == nil {
-			n.Layout = misfit(h.site.Layout).String()
-			reply.Entry.Value, _ = n.Encode()
-		}
-		return reply
+		return found(e, func(reply *lease.Reply) { writeLayout(reply, misfit(h.site.Layout)) })
 	}
-	if found := Run(p, Config{bugs: bugs{hear: other}}).Findings; len(found) == 0 || found[0].Rule != "broken" {
-		t.Errorf("found %v", found)
+	if findings := Run(p, Config{bugs: bugs{hear: other}}).Findings; len(findings) == 0 || findings[0].Rule != "broken" {
+		t.Errorf("found %v", findings)
 	}
-	if found := Run(p, Config{}).Findings; len(found) > 0 {
-		t.Errorf("of misfits that are refused: %v", found)
+	if findings := Run(p, Config{}).Findings; len(findings) > 0 {
+		t.Errorf("of misfits that are refused: %v", findings)
 	}
 }
 

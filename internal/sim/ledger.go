@@ -34,8 +34,9 @@ type issuer struct {
 // Misfits have a ledger of their own: equal integers of two layouts mean different things, and the rule
 // "layout" keeps the two out of one namespace.
 type ledger struct {
-	layout  snowfence.Layout // narrowed, if it is wide
-	name    string           // the layout as text, as a namespace's record has it
+	wide    snowfence.Layout // as a namespace's record has it
+	layout  snowfence.Layout // without random bits, if it is wide: the fields that make an id unique
+	name    string           // the layout as text, as the record has it
 	columns map[int64][]span // by worker number
 
 	// The first slot above all that were issued: before the present instant, and in all.
@@ -53,6 +54,9 @@ type part struct {
 
 func (p part) of(id snowfence.ID) uint64 { return uint64(id) >> (p.shift & 63) & p.mask }
 
+// put is the inverse of of.
+func (p part) put(value uint64) uint64 { return value << (p.shift & 63) }
+
 // span is the slots in [low, high), which one issuer issued.
 type span struct {
 	low, high uint64
@@ -65,23 +69,17 @@ type repetition struct {
 	before *issuer
 }
 
-// narrowed returns a layout of the fields that make an id of l unique: l without random bits, if l is wide.
-func narrowed(l snowfence.Layout) snowfence.Layout {
+func newLedger(wide snowfence.Layout) *ledger {
+	l := wide
 	if l.Wide {
 		l.Wide = false
 		l.Fields = slices.DeleteFunc(slices.Clone(l.Fields), func(f snowfence.Field) bool { return f.Kind > snowfence.Sequence })
 	}
-	return l
-}
-
-func newLedger(l snowfence.Layout) *ledger {
-	name := l.String()
-	l = narrowed(l)
 	at := func(kind snowfence.FieldKind) part {
 		return part{uint8(l.Shift(kind)), uint8(l.Bits(kind)), 1<<l.Bits(kind) - 1}
 	}
 	return &ledger{
-		layout: l, name: name, columns: make(map[int64][]span),
+		wide: wide, layout: l, name: wide.String(), columns: make(map[int64][]span),
 		time: at(snowfence.Time), sequence: at(snowfence.Sequence), worker: at(snowfence.Worker), datacenter: at(snowfence.Datacenter),
 	}
 }
@@ -90,6 +88,12 @@ func newLedger(l snowfence.Layout) *ledger {
 func (l *ledger) split(id snowfence.ID) (worker int64, slot uint64) {
 	worker = int64(l.datacenter.of(id)<<(l.worker.bits&63) | l.worker.of(id))
 	return worker, l.time.of(id)<<(l.sequence.bits&63) | l.sequence.of(id)
+}
+
+// join puts an id together, without the checks of each id that the layout's own composition makes.
+func (l *ledger) join(worker int64, tick snowfence.Tick, sequence int64) snowfence.ID {
+	datacenter, number := uint64(worker)>>(l.worker.bits&63), uint64(worker)&l.worker.mask
+	return snowfence.ID(l.time.put(uint64(tick)) | l.datacenter.put(datacenter) | l.worker.put(number) | l.sequence.put(uint64(sequence)))
 }
 
 // ranges calls yield for the fewest ranges that hold just the ids of a batch, in their order.

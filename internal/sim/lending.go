@@ -118,36 +118,31 @@ func (n *node) lend(q question, reply func(answer)) {
 	if n.w.trace != nil {
 		n.w.tell("%s takes question %d of %s: %d, lease %d to %d, mark %s", n.host, q.try, q.from.host, q.verb, q.Lease.Worker, q.Lease.Until, q.Mark)
 	}
-	terms, wall := n.terms(), n.clock.Wall()
-	e := errand{daemon: n, ends: n.w.agenda.Now() + 2*q.patience}
-	switch q.verb {
+	var claim *lend.Claim
+	var x *lend.Exchange
+	var err error
+	switch terms, wall := n.terms(), n.clock.Wall(); q.verb {
 	case claiming:
-		c, err := terms.Claim(q.Borrower, wall)
-		if err != nil {
-			reply(answer{err: err})
-			return
-		}
-		e.next, e.done = c.Next, func(err error) { n.claimed(c, q, err, reply) }
+		claim, err = terms.Claim(q.Borrower, wall)
 	case extending:
-		x, err := terms.Extend(lend.Extension{Borrower: q.Borrower, Lease: q.Lease, Mark: q.Mark}, wall)
-		if err != nil {
-			reply(answer{err: err})
-			return
-		}
-		e.next, e.done = timeless(x), func(err error) {
-			if err != nil {
-				reply(answer{err: err})
-				return
-			}
-			reply(answer{Answer: x.Answer()})
-		}
+		x, err = terms.Extend(lend.Extension{Borrower: q.Borrower, Lease: q.Lease, Mark: q.Mark}, wall)
 	default:
-		x, err := terms.Release(q.Release, wall)
-		if err != nil {
-			reply(answer{err: err})
-			return
+		x, err = terms.Release(q.Release, wall)
+	}
+	if err != nil {
+		reply(answer{err: err})
+		return
+	}
+	e := errand{daemon: n, ends: n.w.agenda.Now() + 2*q.patience, next: timeless(x)}
+	e.done = func(err error) {
+		a := answer{err: err}
+		if err == nil && q.verb == extending {
+			a.Answer = x.Answer()
 		}
-		e.next, e.done = timeless(x), func(err error) { reply(answer{err: err}) }
+		reply(a)
+	}
+	if claim != nil {
+		e.next, e.done = claim.Next, func(err error) { n.claimed(claim, q, err, reply) }
 	}
 	e.step(lease.Reply{})
 }

@@ -7,87 +7,51 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Mutants 11 and 12 are limits, which a store can't fence. These tests show that they are real, and how
-// long they last.
-
-// limited runs a plan with a limit in fair weather, on twenty seeds. It checks that some run repeats
-// ids, and that the last repetition comes at most last after the limit struck.
-func limited(t *testing.T, p Plan, struck, last time.Duration) {
-	t.Helper()
-	repeated := 0
-	for seed := range uint64(20) {
-		p.Seed, p.Rough = seed, true
-		r := Run(p, Config{Collect: true, bugs: bugs{strict: true}})
-		for _, f := range r.Findings {
-			if f.At < struck || f.At > struck+last {
-				t.Errorf("seed %d: %s, which is not within %s of %s", seed, f, last, struck)
-			}
-		}
-		repeated += int(r.Tally.Counts[Duplicates])
-		// Repetitions that are forgiven must lie below the bounds that were forgotten.
-		if r := Run(p, Config{}); len(r.Findings) > 0 {
-			t.Errorf("seed %d: %s", seed, r.Findings[0])
-		}
-	}
-	if repeated == 0 {
-		t.Error("no run repeated an id: this limit is not shown")
-	}
-	t.Logf("%d ids were repeated in twenty runs", repeated)
-}
-
-// TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice rolls the store back
-// to before its first claim. A process that claims then can't know the ticks of the earlier holders.
-func TestMutants11StoreRolledBackRepeatsUntilItsHoldersNotice(t *testing.T) {
+// TestLimitsEndWhenTheyAreSaidTo shows that mutants 11 and 12, which a store can't fence, are real, and how long they
+// last. 11 is a store that is rolled back to before its first claim: a process that claims then can't know the ticks of
+// the earlier holders. 12 is a copy of a process: neither can know of the other until one of them has written. Processes
+// that are cut off from the store repeat for longer than others.
+func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
 	t.Parallel()
-	p := Plain()
 	const struck = 500 * time.Millisecond
+	plain := Plain()
+	third, window := plain.Window/3, plain.Window
 	tests := []struct {
-		name   string
-		faults []Fault
-		last   time.Duration // after the rollback, the last repetition comes
+		scenario string
+		most     time.Duration // after it struck, the last repetition comes
+		least    time.Duration // and not before
 	}{
-		{"they reach the store", nil, p.Window/3 + p.timeout()},
-		{"they are cut off from the store", []Fault{
-			{At: struck, Node: 0, Kind: Cut, For: time.Hour}, {At: struck, Node: 1, Kind: Cut, For: time.Hour},
-		}, p.Window},
+		{"rollback-beyond-the-loss-repeats-ids", third + plain.timeout(), 0},
+		{"rollback-repeats-ids-to-the-end-of-the-window", window, third},
+		{"cloned-process-repeats-ids", third + 2*plain.timeout(), 0},
+		{"cloned-process-repeats-ids-to-the-end-of-the-window", window, third},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			p := p
-			// The third and the fourth come when the store has forgotten the others.
-			p.Nodes = 4
-			for late := 2; late < 4; late++ {
-				p.Faults = append(p.Faults, Fault{Node: late, Kind: Pause, For: struck + time.Millisecond})
+		t.Run(test.scenario, func(t *testing.T) {
+			_, p := scenario(t, test.scenario)
+			p.Rough = true
+			repeated := int64(0)
+			for seed := range uint64(chances) {
+				p.Seed = seed
+				last := time.Duration(0)
+				r := Run(p, Config{Collect: true, bugs: bugs{strict: true}})
+				for _, f := range r.Findings {
+					if last = f.At; f.At < struck || f.At > struck+test.most {
+						t.Errorf("seed %d: %s, which is not within %s of %s", seed, f, test.most, struck)
+					}
+				}
+				if last <= struck+test.least && test.least > 0 {
+					t.Errorf("seed %d: the last repetition comes after %s, which is within %s of %s", seed, last, test.least, struck)
+				}
+				repeated += r.Tally.Counts[Duplicates]
+				// Repetitions that are forgiven must lie below the bounds that were forgotten.
+				if r := Run(p, Config{}); len(r.Findings) > 0 {
+					t.Errorf("seed %d: %s", seed, r.Findings[0])
+				}
 			}
-			p.Faults = append(p.Faults, Fault{At: struck, Kind: Rollback, For: struck - 1})
-			p.Faults = append(p.Faults, test.faults...)
-			p.Founded = true
-			limited(t, p, struck, test.last)
-		})
-	}
-}
-
-// TestMutants12ClonedProcessRepeatsUntilItsBound copies a process, as a
-// snapshot of a virtual machine does, and lets both go on. Neither can know of
-// the other until one of them has written; then the other one stops, although
-// the register shows its own nonce.
-func TestMutants12ClonedProcessRepeatsUntilItsBound(t *testing.T) {
-	p := Plain()
-	const struck = 500 * time.Millisecond
-	tests := []struct {
-		name   string
-		faults []Fault
-		last   time.Duration
-	}{
-		{"they reach the store", nil, p.Window/3 + 2*p.timeout()},
-		{"they are cut off from the store", []Fault{{At: struck, Kind: Cut, For: time.Hour}}, p.Window},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			p := p
-			p.Nodes = 1
-			p.Faults = append(test.faults, Fault{At: struck, Kind: Clone})
-			limited(t, p, struck, test.last)
+			if repeated == 0 {
+				t.Error("no id is repeated: this limit is not shown")
+			}
 		})
 	}
 }
@@ -178,7 +142,7 @@ func TestLimitExcusesOnlyWhomItStruck(t *testing.T) {
 		s := w.servers[0]
 		s.bounds["before"], s.reached[0] = 100, 100
 		s.found(0, p.Layout)
-		s.rollback(s.memory.Snapshot(), time.Second)
+		s.restore(s.memory.Snapshot())
 		s.bounds["after"], s.bounds["later"] = 100, 100
 		for node, nonce := range []string{test.one, test.other} {
 			by := w.issuerOf(w.nodes[node].site(), nonce)

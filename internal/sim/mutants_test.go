@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"testing"
+	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
@@ -72,13 +73,18 @@ func useProposed(h *holder, _ lease.State, _ lease.Event, requests []lease.Reque
 }
 
 func oneTooMany(_ *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
+	return bounds(requests, func(until *snowfence.Tick, _ *time.Duration) { *until++ })
+}
+
+// bounds changes the bounds that a generator is given, and when they expire.
+func bounds(requests []lease.Request, change func(until *snowfence.Tick, expires *time.Duration)) []lease.Request {
 	for i, request := range requests {
 		switch r := request.(type) {
 		case lease.Start:
-			r.Until++
+			change(&r.Until, &r.Expires)
 			requests[i] = r
 		case lease.Extend:
-			r.Until++
+			change(&r.Until, &r.Expires)
 			requests[i] = r
 		}
 	}
@@ -123,19 +129,10 @@ func issueWhileReleasing(h *holder, _ lease.State, _ lease.Event, requests []lea
 }
 
 func releaseToNow(h *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
-	if at, ok := release(requests); ok {
-		swap, _ := requests[at].(lease.Call)
-		r, err := stored.DecodeRegister(swap.Value)
-		if err != nil {
-			return requests
-		}
+	return rewriting(requests, func(r *stored.Register) {
 		r.Until = min(r.Until, h.site.Layout.TickAt(h.site.Clock.Wall()))
 		r.Floor = min(r.Floor, r.Until)
-		if swap.Value, err = r.Encode(); err == nil {
-			requests[at] = swap
-		}
-	}
-	return requests
+	})
 }
 
 // adoptProposed remembers the last proposal of each process.
@@ -188,6 +185,34 @@ func release(requests []lease.Request) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// rewriting changes the register that a release among the requests writes.
+func rewriting(requests []lease.Request, change func(*stored.Register)) []lease.Request {
+	at, ok := release(requests)
+	if !ok {
+		return requests
+	}
+	swap, _ := requests[at].(lease.Call)
+	r, err := stored.DecodeRegister(swap.Value)
+	if err != nil {
+		return requests
+	}
+	change(&r)
+	if swap.Value, err = r.Encode(); err == nil {
+		requests[at] = swap
+	}
+	return requests
+}
+
+// found changes the entry that a read finds.
+func found(e lease.Event, change func(*lease.Reply)) lease.Event {
+	reply, ok := e.(lease.Reply)
+	if ok && reply.Outcome == lease.Found {
+		change(&reply)
+		return reply
+	}
+	return e
 }
 
 // caught runs drawn plans until one breaks a rule of safety. A bug that only keeps

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 )
 
@@ -184,55 +183,6 @@ func brokenBy(p Plan, m mutant, rule string) string {
 		}
 	}
 	return ""
-}
-
-// TestLimitsEndWhenTheyAreSaidTo shows how long ids are repeated under the limits: a run that ends then
-// has as many repetitions as one that goes on. Processes that are cut off from the store repeat for
-// longer than others.
-func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
-	t.Parallel()
-	const struck = 500 * time.Millisecond
-	third, window := Plain().Window/3, Plain().Window
-	plain := Plain()
-	tests := []struct {
-		scenario string
-		most     time.Duration // after it struck, the last repetition comes
-		least    time.Duration // and not before
-	}{
-		{"rollback-beyond-the-loss-repeats-ids", third + plain.timeout(), 0},
-		{"rollback-repeats-ids-to-the-end-of-the-window", window, third},
-		{"cloned-process-repeats-ids", third + 2*plain.timeout(), 0},
-		{"cloned-process-repeats-ids-to-the-end-of-the-window", window, third},
-	}
-	for _, test := range tests {
-		t.Run(test.scenario, func(t *testing.T) {
-			_, p := scenario(t, test.scenario)
-			p.Rough = true
-			sum := int64(0)
-			for seed := range uint64(chances / 2) {
-				p.Seed = seed
-				repeated := func(end time.Duration) int64 {
-					p := p
-					p.Length = end
-					return Run(p, Config{Collect: true}).Tally.Counts[Duplicates]
-				}
-				all := repeated(p.Length)
-				sum += all
-				if n := repeated(struck + test.most); n != all {
-					t.Errorf("seed %d: %d ids are repeated in all, and only %d of them within %s", seed, all, n, test.most)
-				}
-				if n := repeated(struck + test.least); n >= all && test.least > 0 {
-					t.Errorf("seed %d: all %d repetitions come within %s", seed, all, test.least)
-				}
-				if n := repeated(struck - 1); n > 0 {
-					t.Errorf("seed %d: %d ids are repeated before it struck", seed, n)
-				}
-			}
-			if sum == 0 {
-				t.Error("no id is repeated: this limit is not shown")
-			}
-		})
-	}
 }
 
 // TestScenariosAreOfEveryKind shows that each kind of fault that a plan names has a scenario of its

@@ -109,20 +109,7 @@ func endWithTheTerm(_ *holder, _ lease.State, _ lease.Event, requests []lease.Re
 }
 
 func releaseAtUntil(_ *holder, before lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
-	at, ok := release(requests)
-	if !ok {
-		return requests
-	}
-	swap, _ := requests[at].(lease.Call)
-	r, err := stored.DecodeRegister(swap.Value)
-	if err != nil {
-		return requests
-	}
-	r.Until = max(r.Until, before.View().Register.Until)
-	if swap.Value, err = r.Encode(); err == nil {
-		requests[at] = swap
-	}
-	return requests
+	return rewriting(requests, func(r *stored.Register) { r.Until = max(r.Until, before.View().Register.Until) })
 }
 
 func endUnreleased(_ *holder, _ lease.State, e lease.Event, requests []lease.Request) []lease.Request {

@@ -3,9 +3,6 @@ package sim
 import (
 	"bytes"
 	"reflect"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -13,28 +10,12 @@ import (
 func TestDrawnPlansBreakNoRule(t *testing.T) {
 	t.Parallel()
 	const seeds = 1000
-	var (
-		next atomic.Uint64
-		mu   sync.Mutex
-		sum  Tally
-		wg   sync.WaitGroup
-	)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for seed := next.Add(1) - 1; seed < seeds && !t.Failed(); seed = next.Add(1) - 1 {
-				r := Run(Draw(seed), Config{})
-				mu.Lock()
-				sum.Add(r.Tally)
-				mu.Unlock()
-				if len(r.Findings) > 0 {
-					t.Errorf("seed %d: %s", seed, r.Findings[0])
-				}
-			}
-		})
+	sum, failed := RunSeeds(0, seeds)
+	if failed != nil {
+		t.Fatalf("seed %d: %s", failed.Seed, failed.Finding)
 	}
-	wg.Wait()
 	t.Logf("%d seeds, %.0f hours of virtual time: %s", seeds, sum.Hours, sum)
-	if missing := sum.Missing(); len(missing) > 0 && !t.Failed() {
+	if missing := sum.Missing(); len(missing) > 0 {
 		t.Errorf("these never happened: %v", missing)
 	}
 }

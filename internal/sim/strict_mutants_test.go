@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/stored"
 )
@@ -46,31 +47,18 @@ func TestMutantsOfStrictOrderAreCaught(t *testing.T) {
 
 // readNoWindow finds registers whose holders have a window of one nanosecond.
 func readNoWindow(h *holder, e lease.Event) lease.Event {
-	reply, ok := e.(lease.Reply)
-	if !ok || reply.Outcome != lease.Found || h.state.View().Phase != lease.Probing {
-		return e
-	}
-	r, err := stored.DecodeRegister(reply.Entry.Value)
-	if err != nil {
-		return e
-	}
-	r.Window = time.Nanosecond
-	if value, err := r.Encode(); err == nil {
-		reply.Entry.Value = value
-	}
-	return reply
+	return found(e, func(reply *lease.Reply) {
+		r, err := stored.DecodeRegister(reply.Entry.Value)
+		if err != nil || h.state.View().Phase != lease.Probing {
+			return
+		}
+		r.Window = time.Nanosecond
+		if value, err := r.Encode(); err == nil {
+			reply.Entry.Value = value
+		}
+	})
 }
 
 func neverExpire(_ *holder, _ lease.State, _ lease.Event, requests []lease.Request) []lease.Request {
-	for i, request := range requests {
-		switch r := request.(type) {
-		case lease.Start:
-			r.Expires = 0
-			requests[i] = r
-		case lease.Extend:
-			r.Expires = 0
-			requests[i] = r
-		}
-	}
-	return requests
+	return bounds(requests, func(_ *snowfence.Tick, expires *time.Duration) { *expires = 0 })
 }

@@ -37,7 +37,8 @@ func (s *server) suffer(number int, f Fault) {
 		s.failover(f.For)
 	case Rollback:
 		if to, ok := s.snapshots[number]; ok {
-			s.rollback(to, f.For)
+			s.w.struck(Rollback, s.index, "the store is as it was %s ago", f.For)
+			s.restore(to)
 		}
 	case Quarantine, Vacate, Raise:
 		s.operate(f)

@@ -27,11 +27,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/sim"
@@ -128,9 +125,9 @@ func (o *options) simulate(out io.Writer) error {
 	begun := clock.Monotonic()
 	for s.Done < o.seeds {
 		n := min(block, o.seeds-s.Done)
-		tally, failed := runBlock(s.From+s.Done, n)
+		tally, failed := sim.RunSeeds(s.From+s.Done, n)
 		if failed != nil {
-			return failed.tell(out)
+			return tell(out, failed)
 		}
 		s.Tally.Add(tally)
 		s.Done += n
@@ -159,52 +156,20 @@ func (s *state) sum(out io.Writer) error {
 	return nil
 }
 
-// failure is a seed whose plan broke a rule.
-type failure struct {
-	seed    uint64
-	finding sim.Finding
-}
-
 // tell shrinks the plan and prints it. How to replay it stands below in comments, so
 // that all from the claim on is a scenario.
-func (f *failure) tell(out io.Writer) error {
-	_, _ = fmt.Fprintf(out, "seed %d broke a rule %s\nshrinking\n", f.seed, f.finding)
-	p := sim.Shrink(sim.Draw(f.seed), 1000, sim.Fails(f.finding.Rule, sim.Config{}))
-	p.Claim = fmt.Sprintf("Shrunk from seed %d: %s", f.seed, f.finding.Rule)
+func tell(out io.Writer, f *sim.Failure) error {
+	_, _ = fmt.Fprintf(out, "seed %d broke a rule %s\nshrinking\n", f.Seed, f.Finding)
+	p := sim.Shrink(sim.Draw(f.Seed), 1000, sim.Fails(f.Rule, sim.Config{}))
+	p.Claim = fmt.Sprintf("Shrunk from seed %d: %s", f.Seed, f.Rule)
 	_, _ = fmt.Fprintf(out, "\n%s", p)
 	const command = "go run ./internal/sim/simulate"
 	_, _ = fmt.Fprintf(out, "# To replay it, put all from \"# Shrunk from seed\" on into FILE:\n#\t%s -replay FILE\n", command)
-	_, _ = fmt.Fprintf(out, "# To replay the seed as it was drawn:\n#\t%s -draw %d >FILE && %s -replay FILE\n", command, f.seed, command)
+	_, _ = fmt.Fprintf(out, "# To replay the seed as it was drawn:\n#\t%s -draw %d >FILE && %s -replay FILE\n", command, f.Seed, command)
 	if r := sim.Run(p, sim.Config{}); len(r.Findings) > 0 {
-		return fmt.Errorf("seed %d broke a rule; its scenario breaks it %s", f.seed, r.Findings[0])
+		return fmt.Errorf("seed %d broke a rule; its scenario breaks it %s", f.Seed, r.Findings[0])
 	}
-	return fmt.Errorf("seed %d broke a rule %s", f.seed, f.finding)
-}
-
-// runBlock runs n seeds from first on, and returns the first one that failed.
-func runBlock(first, n uint64) (sum sim.Tally, failed *failure) {
-	var (
-		next atomic.Uint64
-		mu   sync.Mutex
-		wg   sync.WaitGroup
-	)
-	for range runtime.NumCPU() {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < n; i = next.Add(1) - 1 {
-				seed := first + i
-				r := sim.Run(sim.Draw(seed), sim.Config{})
-				mu.Lock()
-				sum.Add(r.Tally)
-				if len(r.Findings) > 0 && (failed == nil || seed < failed.seed) {
-					next.Store(n)
-					failed = &failure{seed, r.Findings[0]}
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return sum, failed
+	return fmt.Errorf("seed %d broke a rule %s", f.Seed, f.Finding)
 }
 
 // state is how far a long run has come. It is written after each block of seeds,

@@ -124,8 +124,7 @@ func TestCommandLineThatMeansNothingIsRefused(t *testing.T) {
 // for the tests of package sim: this one is sound, and so stays as it is.
 func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
 	var out strings.Builder
-	f := failure{seed: 1, finding: sim.Finding{Rule: "unique"}}
-	if err := f.tell(&out); err == nil || !strings.Contains(err.Error(), "seed 1 broke a rule") {
+	if err := tell(&out, &sim.Failure{Seed: 1, Finding: sim.Finding{Rule: "unique"}}); err == nil || !strings.Contains(err.Error(), "seed 1 broke a rule") {
 		t.Errorf("%v", err)
 	}
 	for _, command := range []string{"simulate -replay FILE\n", "simulate -draw 1 >FILE && "} {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -42,13 +43,34 @@ type Step struct {
 	Note         string // in plain words: of Remark and Forget
 }
 
-// String names the step, with its fields as they are.
+// String describes the step for people, without its time.
 func (s Step) String() string {
-	words := [...]string{
-		Remark: "notes: ", Conflict: "refuses", Claim: "claims", Extend: "extends", Release: "releases", Effect: "takes",
-		Failover: "loses", Acknowledged: "receives", Read: "reads", Asked: "is asked to end", Use: "may stamp", Stamp: "stamps",
-		Forget: "forgets: ", Resume: "resumes",
+	const swap = " by write {write}: it swaps version {guard}, until {until}"
+	text := [...]string{
+		Remark:       "{note}",
+		Conflict:     "refuses write {write} of {register}: it swaps version {guard}, and version {version} is there",
+		Claim:        "claims {register} from tick {floor} on" + swap,
+		Extend:       "extends {register}" + swap,
+		Release:      "releases {register}" + swap,
+		Effect:       "takes write {write} of {register} as version {version}: until is {until}",
+		Failover:     "loses writes: {register} shows version {version}",
+		Acknowledged: "receives the acknowledgement of write {write}: it is version {version}",
+		Read:         "reads the register: it shows write {write}, as version {version}",
+		Asked:        "is asked to end: it stamps no more",
+		Use:          "may stamp ticks from {floor} to below {until}",
+		Stamp:        "stamps ticks {floor} to {last}",
+		Forget:       "{note}",
+		Resume:       "goes on with its journal: version {version} of {register}, used {floor}, usable {until}",
+	}[s.Kind]
+	switch {
+	case s.Kind == Use && s.Floor == 0:
+		text = "may stamp ticks below {until}"
+	case s.Kind == Stamp && s.Until == s.Floor+1:
+		text = "stamps tick {floor}"
 	}
-	return fmt.Sprintf("%s %s %s%s (write %.8s, guard %.8s, version %.8s, ticks %d to %d)",
-		s.Place, words[s.Kind], s.Register, s.Note, s.Write, s.Guard, s.Version, s.Floor, s.Until)
+	fields := strings.NewReplacer(
+		"{register}", s.Register, "{write}", s.Write, "{guard}", s.Guard, "{version}", s.Version, "{note}", s.Note,
+		"{floor}", fmt.Sprint(s.Floor), "{until}", fmt.Sprint(s.Until), "{last}", fmt.Sprint(s.Until-1),
+	)
+	return s.Place + " " + fields.Replace(text)
 }

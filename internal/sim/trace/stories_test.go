@@ -136,7 +136,7 @@ func (t *teller) String() string {
 			s.Floor -= t.origin
 		}
 		s.Until -= t.origin
-		line := strings.ReplaceAll(words(s), " of store 0", "")
+		line := strings.ReplaceAll(s.String(), " of store 0", "")
 		line = fraction.ReplaceAllString(line, "$1")
 		line = process.ReplaceAllStringFunc(line, func(name string) string {
 			var n int
@@ -161,43 +161,4 @@ func number(numbers map[string]string, mark string) string {
 		numbers[mark] = fmt.Sprint(len(numbers))
 	}
 	return numbers[mark]
-}
-
-// words describes a step, without its time.
-func words(s trace.Step) string {
-	const swap = " by write %s: it swaps version %s, until %d"
-	what := s.Note
-	switch s.Kind {
-	case trace.Claim:
-		what = fmt.Sprintf("claims %s from tick %d on"+swap, s.Register, s.Floor, s.Write, s.Guard, s.Until)
-	case trace.Extend:
-		what = fmt.Sprintf("extends %s"+swap, s.Register, s.Write, s.Guard, s.Until)
-	case trace.Release:
-		what = fmt.Sprintf("releases %s"+swap, s.Register, s.Write, s.Guard, s.Until)
-	case trace.Effect:
-		what = fmt.Sprintf("takes write %s of %s as version %s: until is %d", s.Write, s.Register, s.Version, s.Until)
-	case trace.Conflict:
-		what = fmt.Sprintf("refuses write %s of %s: it swaps version %s, and version %s is there", s.Write, s.Register, s.Guard, s.Version)
-	case trace.Failover:
-		what = fmt.Sprintf("loses writes: %s shows version %s", s.Register, s.Version)
-	case trace.Acknowledged:
-		what = fmt.Sprintf("receives the acknowledgement of write %s: it is version %s", s.Write, s.Version)
-	case trace.Read:
-		what = fmt.Sprintf("reads the register: it shows write %s, as version %s", s.Write, s.Version)
-	case trace.Asked:
-		what = "is asked to end: it stamps no more"
-	case trace.Use:
-		what = fmt.Sprintf("may stamp ticks below %d", s.Until)
-		if s.Floor != 0 {
-			what = fmt.Sprintf("may stamp ticks from %d to below %d", s.Floor, s.Until)
-		}
-	case trace.Stamp:
-		what = fmt.Sprintf("stamps ticks %d to %d", s.Floor, s.Until-1)
-		if s.Until == s.Floor+1 {
-			what = fmt.Sprintf("stamps tick %d", s.Floor)
-		}
-	case trace.Resume:
-		what = fmt.Sprintf("goes on with its journal: version %s of %s, used %d, usable %d", s.Version, s.Register, s.Floor, s.Until)
-	}
-	return s.Place + " " + what
 }
