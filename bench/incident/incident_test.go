@@ -47,7 +47,7 @@ func page(t *testing.T) string {
 }
 
 // TestIncidentTableIsWhatTheDocumentSays puts the tables into the page, which must
-// leave it as it is.
+// leave it as it is. The page shows groups of digits, and neighbours with equal figures in one row.
 func TestIncidentTableIsWhatTheDocumentSays(t *testing.T) {
 	text := page(t)
 	printed, err := Rewrite(text, comparison(t))
@@ -69,22 +69,6 @@ func TestPageWithoutAPlaceForTheTablesIsLeftAlone(t *testing.T) {
 		if rewritten, err := Rewrite(text, Comparison{}); err == nil {
 			t.Errorf("%q became %q", text, rewritten)
 		}
-	}
-}
-
-func TestIncidentTablesAreThree(t *testing.T) {
-	tables := comparison(t).Tables()
-	if n := strings.Count(tables, "\n### "); n != 2 || !strings.HasPrefix(tables, "### ") {
-		t.Errorf("it prints %d tables, want 3", n+1)
-	}
-}
-
-// TestNeighboursWithEqualFiguresShareARow leaves the head and rows further apart alone.
-func TestNeighboursWithEqualFiguresShareARow(t *testing.T) {
-	got := shared([][]string{{"incident", "1"}, {"a", "1"}, {"b", "1"}, {"c", "2"}, {"d", "1"}})
-	want := [][]string{{"incident", "1"}, {"a; b", "1"}, {"c", "2"}, {"d", "1"}}
-	if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
-		t.Errorf("it makes %q, want %q", got, want)
 	}
 }
 

@@ -78,14 +78,3 @@ func TestRefusalLastsFromTheFirstRefusedCallToTheNextThatIsAnswered(t *testing.T
 		})
 	}
 }
-
-func TestNumbersAreWrittenInGroups(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 12345: "12,345", 1234567: "1,234,567"} {
-		if got := digits(n); got != want {
-			t.Errorf("%d: %s, want %s", n, got, want)
-		}
-	}
-	if got := seconds(61*time.Second + 549*time.Millisecond); got != "61.5" {
-		t.Errorf("%s, want 61.5", got)
-	}
-}
