@@ -34,7 +34,7 @@ func lapses() []mutant {
 		{name: "the pin is ignored", bugs: config(func(c *lease.Config) { c.Worker = nil })},
 		{name: "the datacenter is ignored", bugs: config(func(c *lease.Config) { c.Datacenter, c.Datacenters = nil, nil })},
 		{name: "the journal is left out", bugs: config(func(c *lease.Config) { c.JournalAhead = 0 })},
-		{name: "every layout will do", bugs: config(func(c *lease.Config) { c.Layout = theLayout(c.Layout) })},
+		{name: "every layout will do", bugs: config(func(c *lease.Config) { c.Layout = layoutOf("ms41-worker2-seq2") })}, // its scenario's
 		{name: "a generator follows any rollback", bugs: policy(func(p *snowfence.Policy) { p.MaxRollback = 2 * year })},
 		{name: "a generator accepts no rollback", bugs: policy(func(p *snowfence.Policy) { p.MaxRollback = 1 })},
 		{name: "a call may wait for ten times as long", bugs: policy(func(p *snowfence.Policy) { p.MaxWait *= 10 })},
@@ -49,24 +49,6 @@ func extendNothing(h *holder, _ lease.State, _ lease.Event, requests []lease.Req
 		call, _ := r.(lease.Call)
 		return call.Verb == lease.Swap
 	})
-}
-
-// theLayout returns the layout that a misfit's was made from.
-func theLayout(l snowfence.Layout) snowfence.Layout {
-	if l.Bits(snowfence.Time) == Plain().Layout.Bits(snowfence.Time) {
-		return l
-	}
-	l.Fields = slices.Clone(l.Fields)
-	for i := range l.Fields {
-		switch l.Fields[i].Kind {
-		case snowfence.Time:
-			l.Fields[i].Bits++
-		case snowfence.Sequence:
-			l.Fields[i].Bits--
-		default:
-		}
-	}
-	return l
 }
 
 // loseUnacknowledged takes a conflict, and an answer that did not come, for the

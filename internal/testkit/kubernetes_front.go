@@ -60,16 +60,12 @@ func (f *kubernetesFront) start(t testing.TB, s *Server, authorities *x509.CertP
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		if err := errors.Join(server.Close(), ignoreClosed(<-served)); err != nil {
+		if err := server.Close(); err != nil {
+			t.Errorf("front of kube-apiserver: %v", err)
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 			t.Errorf("front of kube-apiserver: %v", err)
 		}
 	})
 	return nil
-}
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, http.ErrServerClosed) {
-		return nil
-	}
-	return err
 }
