@@ -126,6 +126,9 @@ func (k Kind) manner() manner {
 // operators reports whether the kind is an operator's act on a worker id.
 func (k Kind) operators() bool { return k == Quarantine || k == Vacate || k == Raise }
 
+// takesAway reports whether the kind takes writes away from a store, or makes that known.
+func (k Kind) takesAway() bool { return k == Failover || k == Lossy || k == Rollback || k == Refound }
+
 // String returns the kind's word.
 func (k Kind) String() string {
 	if m := k.manner(); m.word != "" {

@@ -55,6 +55,18 @@ type Expectation struct {
 	Least, Most int64  // both inclusive
 }
 
+// Lossless returns the plan without what only the reference store can do: take writes away, and have a
+// clock that shows virtual time. Its expectations go too.
+func (p Plan) Lossless() Plan {
+	p.Loss, p.EngineClock, p.Expect = 0, false, nil
+	p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Kind.takesAway() })
+	return p
+}
+
+func (p *Plan) lossless() bool {
+	return p.Loss == 0 && !p.EngineClock && !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind.takesAway() })
+}
+
 // maxNodes is how many machines a plan may have.
 const maxNodes = 64
 

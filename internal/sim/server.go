@@ -21,13 +21,13 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// server is one store: the reference one, with its rules, and a history of everything that was written
-// to it. It also answers wrongly where a store may: a read shows an earlier write, and a swap that took
+// server is one store, with its rules, and a history of everything that was written to it. The store is
+// the reference one, or the one of [Config.Store]. It also answers wrongly where a store may: a read shows an earlier write, and a swap that took
 // effect reports a conflict, because something on the way repeated it.
 type server struct {
 	w      *world
 	index  int
-	memory *memstore.Memory
+	memory *memstore.Memory // nil with a store of Config
 	client store.Store
 	tokens *tokens
 	rng    *rand.Rand
@@ -113,6 +113,9 @@ func (f failing) List(context.Context, string) iter.Seq2[store.Entry, error] {
 		yield(store.Entry{}, f.err)
 	}
 }
+
+// clockless is a store whose clock is not seen: it does not show virtual time.
+type clockless struct{ store.Store }
 
 // desk is a store as a request finds it.
 type desk struct {
@@ -302,7 +305,9 @@ func (s *server) found(datacenter int, layout snowfence.Layout) {
 		return
 	}
 	s.answer(lease.Call{Verb: lease.Swap, Key: stored.NamespaceKey(stored.DefaultNamespace), Value: value})
-	s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
+	if s.memory != nil {
+		s.memory.Restore(s.memory.Snapshot()) // it is too old to be lost
+	}
 }
 
 // operate changes a worker id as an operator does, in one undisturbed step.

@@ -13,6 +13,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/sim/trace"
 	"snowfence.example/snowfence/internal/stored"
+	"snowfence.example/snowfence/store"
 )
 
 // Config says how a plan is run.
@@ -21,6 +22,10 @@ type Config struct {
 	Trace   io.Writer        // gets a line for everything that happens; may be nil
 	Steps   func(trace.Step) // takes each step that the model of the protocol has, and each fault; may be nil
 	Collect bool             // go on to the end despite findings, to count all; else a run ends with the twentieth finding
+
+	// Store opens the store of a number, which must be empty, in place of the reference store. The plan
+	// must be lossless: see [Plan.Lossless]. Nil means the reference store.
+	Store func(number int) store.Store
 
 	bugs bugs
 }
@@ -70,7 +75,11 @@ type world struct {
 
 // Run runs a plan. A plan that can't be run breaks the rule "harness".
 func Run(p Plan, c Config) Report {
-	if err := p.Validate(); err != nil {
+	err := p.Validate()
+	if err == nil && c.Store != nil && !p.lossless() {
+		err = &PlanError{"store", "not the reference store", "must be, where a plan takes writes away or reads the store's clock"}
+	}
+	if err != nil {
 		return Report{Findings: []Finding{{Rule: "harness", What: err.Error()}}}
 	}
 	w := newWorld(&p, c)
@@ -87,7 +96,11 @@ func newWorld(p *Plan, c Config) *world {
 		w.program = Ours
 	}
 	for i := range p.stores() {
-		w.servers = append(w.servers, newServer(w, i))
+		s := newServer(w, i)
+		if c.Store != nil {
+			s.memory, s.client = nil, clockless{c.Store(i)}
+		}
+		w.servers = append(w.servers, s)
 	}
 	for i := range p.machines() {
 		w.nodes = append(w.nodes, newNode(w, i))
