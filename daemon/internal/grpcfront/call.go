@@ -87,7 +87,7 @@ func (s *Server) open(ctx context.Context, call *tap.Info) (context.Context, err
 	o, limit := &opening{memory: s.config.Memory}, s.config.Limits.ReadTimeout
 	if p, ok := peer.FromContext(ctx); ok {
 		conn, remote := of(p.Addr)
-		complete(remote)
+		front.Complete(remote)
 		o.conn, o.client = conn, s.config.Service.Client(front.Host(remote))
 	}
 	stranger := false

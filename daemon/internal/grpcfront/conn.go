@@ -156,6 +156,3 @@ func (c *conn) judge(client front.Client, valid bool) {
 		_ = c.Close()
 	}
 }
-
-// complete says that the front has a call.
-func complete(remote net.Addr) { front.Complete(remote) }

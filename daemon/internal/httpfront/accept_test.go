@@ -54,8 +54,8 @@ func TestWhatIsNotOfferedIsRefusedBeforeAnIDIsMinted(t *testing.T) {
 	for _, path := range []string{"/v1/generators/default/ids", "/v1/generators", "/v1/decode/1"} {
 		wantProblem(t, f.do(request("GET", path, "Accept: image/png")), http.StatusNotAcceptable, "not-acceptable")
 	}
-	if n := f.minter.minted.Load(); n != 0 {
-		t.Errorf("%d ids were minted", n)
+	if n := f.minter.Calls.Load(); n != 0 {
+		t.Errorf("ids were minted %d times", n)
 	}
 }
 

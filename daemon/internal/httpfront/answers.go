@@ -159,10 +159,7 @@ type generatorsJSON struct {
 
 // generators answers with the generators and how they stand.
 func (h *Handler) generators(w http.ResponseWriter, r *call) error {
-	if _, err := parameters(r.Request); err != nil {
-		return err
-	}
-	if _, err := negotiate(r.Request, typeJSON); err != nil {
+	if _, err := jsonQuery(r); err != nil {
 		return err
 	}
 	statuses, err := r.client.Statuses()
@@ -242,11 +239,8 @@ func describe(statuses []front.Status) []generatorJSON {
 
 // decode answers with the parts of an id.
 func (h *Handler) decode(w http.ResponseWriter, r *call) error {
-	query, err := parameters(r.Request, "layout", "generator")
+	query, err := jsonQuery(r, "layout", "generator")
 	if err != nil {
-		return err
-	}
-	if _, err := negotiate(r.Request, typeJSON); err != nil {
 		return err
 	}
 	document, err := r.client.Decode(r.value("{id}"), query.Get("layout"), query.Get("generator"))

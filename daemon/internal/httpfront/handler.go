@@ -74,15 +74,15 @@ func (h *Handler) table() []route {
 	// Leaf and tinyid serve any method that their framework does not answer by itself.
 	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	routes := []route{
-		cookied(ours("/v1/generators/{name}/ids", mint, h.mint, clients)),
+		{path: at("/v1/generators/{name}/ids"), methods: mint, answer: h.mint, cookie: true},
 		ours("/v1/generators", get, h.generators, clients),
 		ours("/v1/generators/{name}/reservations", mint, h.reservations, clients),
 		ours("/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients),
 		ours("/v1/generators/{name}/reservations/{number}/void", post, h.void, clients),
-		cookied(ours("/v1/decode/{id}", get, h.decode, clients)),
-		taking("/v1/generators/{name}/leases", http.MethodPost, h.claim),
-		taking("/v1/generators/{name}/leases/{worker}", http.MethodPut, h.extend),
-		taking("/v1/generators/{name}/leases/{worker}/release", http.MethodPost, h.giveBack),
+		{path: at("/v1/decode/{id}"), methods: get, answer: h.decode, cookie: true},
+		{path: at("/v1/generators/{name}/leases"), methods: post, answer: h.claim, document: true},
+		{path: at("/v1/generators/{name}/leases/{worker}"), methods: []string{http.MethodPut}, answer: h.extend, document: true},
+		{path: at("/v1/generators/{name}/leases/{worker}/release"), methods: post, answer: h.giveBack, document: true},
 		h.theirs("/api/snowflake/get/{key...}", anyMethod, compat.LeafSnowflake, clients),
 		h.theirs("/api/segment/get/{key...}", anyMethod, compat.LeafSegment, clients),
 		h.theirs("/decodeSnowflakeId", anyMethod, compat.LeafDecode, clients),

@@ -30,28 +30,17 @@ import (
 
 // counting is a minter that counts from 1,000,000,000,000,000,000.
 type counting struct {
-	minted atomic.Int64
-	err    error
-	ready  error
+	fronttest.Numbers
+	ready error
 }
 
-func (m *counting) Form() kind.Form { return kind.Number }
+func newCounting() *counting {
+	m := new(counting)
+	m.Last.Store(1_000_000_000_000_000_000 - 1)
+	return m
+}
+
 func (m *counting) Caps() kind.Caps { return kind.Caps{Ready: func() error { return m.ready }} }
-
-func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
-	if m.err != nil {
-		return m.err
-	}
-	ids, err := into.GrowNumbers(n)
-	if err != nil {
-		return err
-	}
-	first := m.minted.Add(int64(n)) - int64(n)
-	for i := range ids {
-		ids[i] = snowfence.ID(1_000_000_000_000_000_000 + first + int64(i))
-	}
-	return nil
-}
 
 // fixture is a front with one generator, "default".
 type fixture struct {
@@ -107,7 +96,7 @@ func newHandler(s *service.Service, change ...func(*Config)) *Handler {
 // the settings before.
 func newFixture(t testing.TB, token string, change ...func(*config.Config)) fixture {
 	t.Helper()
-	f := fixture{minter: new(counting)}
+	f := fixture{minter: newCounting()}
 	settings := fronttest.Settings(t, change...)
 	s := fronttest.Service(t, service.Config{Settings: settings, Tokens: fronttest.Ring(t, token)}, map[string]kind.Minter{"default": f.minter})
 	scrape := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -163,30 +152,18 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int, name st
 	return p
 }
 
-func TestIDsAreStringsInJSON(t *testing.T) {
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		w := newFixture(t, "").do(request(method, "/v1/generators/default/ids?count=3"))
-		want := `{"ids":["1000000000000000000","1000000000000000001","1000000000000000002"]}` + "\n"
-		if w.Code != http.StatusOK || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d %s %q, want %q", method, w.Code, w.Header().Get("Content-Type"), w.Body, want)
+func TestAnswerHasIDsAsStringsOrOneALine(t *testing.T) {
+	const path = "/v1/generators/default/ids"
+	for _, c := range []struct{ method, target, accept, kind, want string }{
+		{"GET", path + "?count=3", typeJSON, typeJSON, `{"ids":["1000000000000000000","1000000000000000001","1000000000000000002"]}`},
+		{"POST", path + "?count=2", typeJSON, typeJSON, `{"ids":["1000000000000000000","1000000000000000001"]}`},
+		{"POST", path + "?count=2", typePlain, "text/plain; charset=utf-8", "1000000000000000000\n1000000000000000001"},
+		{"GET", path, "*/*", typeJSON, `{"ids":["1000000000000000000"]}`},
+	} {
+		w := newFixture(t, "").do(request(c.method, c.target, "Accept: "+c.accept))
+		if w.Code != http.StatusOK || w.Body.String() != c.want+"\n" || w.Header().Get("Content-Type") != c.kind || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: %d %v %q, want %q", c.method, c.target, w.Code, w.Header(), w.Body, c.want)
 		}
-		if got := w.Header().Get("Cache-Control"); got != "no-store" {
-			t.Errorf("%s: Cache-Control is %q, want no-store", method, got)
-		}
-	}
-}
-
-func TestPlainTextIsOneIDALine(t *testing.T) {
-	w := newFixture(t, "").do(request("POST", "/v1/generators/default/ids?count=2", "Accept: text/plain"))
-	if want := "1000000000000000000\n1000000000000000001\n"; w.Body.String() != want || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
-		t.Errorf("%s %q, want %q", w.Header().Get("Content-Type"), w.Body, want)
-	}
-}
-
-func TestCountIsOneWhenItIsLeftOut(t *testing.T) {
-	w := newFixture(t, "").do(request("GET", "/v1/generators/default/ids"))
-	if want := `{"ids":["1000000000000000000"]}` + "\n"; w.Body.String() != want {
-		t.Errorf("%q, want %q", w.Body, want)
 	}
 }
 
@@ -222,8 +199,8 @@ func TestHeadMintsNothing(t *testing.T) {
 		t.Errorf("during an outage: %d with %d bytes, want 503 with none", w.Code, w.Body.Len())
 	}
 	f.minter.ready = nil
-	if n := f.minter.minted.Load(); n != 0 {
-		t.Errorf("%d ids were minted", n)
+	if n := f.minter.Calls.Load(); n != 0 {
+		t.Errorf("ids were minted %d times", n)
 	}
 	for _, path := range []string{"/v1/generators", "/v1/decode/1", "/livez", "/readyz", "/openapi.yaml"} {
 		get, head := f.do(request("GET", path)), f.do(request("HEAD", path))
@@ -281,7 +258,7 @@ func TestWhatTimeMayMendSaysWhenToComeBack(t *testing.T) {
 		{snowfence.ErrPastHorizon, 500, "horizon-passed", ""},
 		{errors.New("disk on fire"), 500, "internal", ""},
 	} {
-		f.minter.err = c.err
+		f.minter.Err = c.err
 		w := f.do(request("POST", "/v1/generators/default/ids"))
 		wantProblem(t, w, c.status, c.name)
 		if got := w.Header().Get("Retry-After"); got != c.retry {
@@ -292,20 +269,16 @@ func TestWhatTimeMayMendSaysWhenToComeBack(t *testing.T) {
 
 func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
 	f := newFixture(t, "")
-	if w := f.do(request("GET", "/readyz")); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"ready":true`) {
-		t.Errorf("ready: %d %s", w.Code, w.Body)
+	for path, part := range map[string]string{"/readyz": `"ready":true`, "/livez": "live"} {
+		if w := f.do(request("GET", path)); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), part) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
 	}
 	f.minter.ready = fmt.Errorf("%w: soon over", kind.ErrUnavailable)
 	w := f.do(request("GET", "/readyz"))
 	p := wantProblem(t, w, http.StatusServiceUnavailable, "not-ready")
-	if len(p.Generators) != 1 || p.Generators[0].Ready || p.Generators[0].Problem != typePrefix+"lease-unavailable" {
-		t.Errorf("not ready: %+v", p)
-	}
-	if w.Header().Get("Retry-After") != "1" {
-		t.Errorf("Retry-After is %q, want 1", w.Header().Get("Retry-After"))
-	}
-	if w := f.do(request("GET", "/livez")); w.Code != http.StatusOK {
-		t.Errorf("live: %d, want 200", w.Code)
+	if len(p.Generators) != 1 || p.Generators[0].Ready || p.Generators[0].Problem != typePrefix+"lease-unavailable" || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("not ready: %+v, Retry-After %q", p, w.Header().Get("Retry-After"))
 	}
 }
 
@@ -353,13 +326,27 @@ func TestReadinessOfOneGeneratorIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestReadinessNamesGeneratorsOnlyToClientsWithATokenForThem(t *testing.T) {
+func TestReadinessNamesGeneratorsOnlyToClientsThatMaySeeThem(t *testing.T) {
 	const secret = "0123456789abcdef"
-	f := newFixture(t, secret)
-	for header, named := range map[string]bool{"": false, "Authorization: Bearer wrong": false, "Authorization: Bearer " + secret: true} {
-		w := f.do(request("GET", "/readyz", header))
-		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
-			t.Errorf("/readyz with %q: %d %s", header, w.Code, w.Body)
+	open, guarded := newFixture(t, ""), newFixture(t, secret)
+	for _, c := range []struct {
+		front        fixture
+		path, header string
+		named        bool
+	}{
+		{guarded, "/readyz", "", false},
+		{guarded, "/readyz", "Authorization: Bearer wrong", false},
+		{guarded, "/readyz", "Authorization: Bearer " + secret, true},
+		{open, "/readyz", "Host: localhost", true},
+		{open, "/readyz", "Host: rebound.example", false},
+		{open, "/readyz", "Sec-Fetch-Site: cross-site", false},
+		{open, "/readyz/default", "Host: localhost", true},
+		{open, "/readyz/default", "Host: rebound.example", false},
+		{open, "/readyz/default", "Sec-Fetch-Site: cross-site", false},
+	} {
+		w := c.front.do(request("GET", c.path, c.header))
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != c.named {
+			t.Errorf("%s with %q: %d %s", c.path, c.header, w.Code, w.Body)
 		}
 	}
 }
@@ -383,18 +370,6 @@ func TestNoNameCanBeGuessedByReadiness(t *testing.T) {
 	}
 }
 
-func TestReadinessNamesNoGeneratorsToWebPagesAndUnknownHosts(t *testing.T) {
-	f := newFixture(t, "")
-	for header, named := range map[string]bool{"Sec-Fetch-Site: cross-site": false, "Host: rebound.example": false, "Host: localhost": true} {
-		for _, path := range []string{"/readyz", "/readyz/default"} {
-			w := f.do(request("GET", path, header))
-			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"default"`) != named {
-				t.Errorf("%s with %q: %d %s", path, header, w.Code, w.Body)
-			}
-		}
-	}
-}
-
 func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
 	for preset, want := range map[string]string{
 		"default": `"ends":"2095-09-07T15:47:35Z","ends_soon":false}`,
@@ -413,26 +388,20 @@ func TestEndIsShownAndTakesNoReadinessAway(t *testing.T) {
 	}
 }
 
-func TestAnswerWithIDsAllocatesNothingAnID(t *testing.T) {
+func TestRequestAllocatesOnceAndNothingAnID(t *testing.T) {
 	f := newFixture(t, "")
-	allocations := func(n int) float64 {
-		r := request("POST", "/v1/generators/default/ids?count="+strconv.Itoa(n))
+	allocations := func(query string, header ...string) float64 {
+		r := request("POST", "/v1/generators/default/ids"+query, header...)
 		w := &discard{header: http.Header{}}
 		return testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) })
 	}
-	if one, many := allocations(1), allocations(1000); many > one+1 {
-		t.Errorf("%v allocations for 1000 ids, %v for one", many, one)
-	}
-}
-
-func TestRequestForAnIDAllocatesOnce(t *testing.T) {
-	f := newFixture(t, "")
 	for _, header := range [][]string{nil, {"Accept: */*"}, {"Accept: " + typePlain}} {
-		r := request("POST", "/v1/generators/default/ids", header...)
-		w := &discard{header: http.Header{}}
-		if got := testing.AllocsPerRun(50, func() { f.ServeHTTP(w, r) }); got > 1 {
+		if got := allocations("", header...); got > 1 {
 			t.Errorf("%q: %v allocations, want 1", header, got)
 		}
+	}
+	if one, many := allocations("?count=1"), allocations("?count=1000"); many > one+1 {
+		t.Errorf("%v allocations for 1000 ids, %v for one", many, one)
 	}
 }
 

@@ -2,6 +2,7 @@ package httpfront
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,71 +15,53 @@ import (
 
 // claim answers with a worker id that the client borrows.
 func (h *Handler) claim(w http.ResponseWriter, r *call) error {
-	var form claimJSON
-	use, err := h.lease(r, &form)
-	if err != nil {
-		return err
-	}
-	lent, err := use.Claim(r.Context(), form.texts())
-	return h.answerLease(w, r, lent, err)
+	var form releaseJSON
+	return h.lease(w, r, &form, &form.claimJSON, front.Use.Claim)
 }
 
 // extend answers with a later bound of a worker id.
 func (h *Handler) extend(w http.ResponseWriter, r *call) error {
-	var form extensionJSON
-	use, err := h.lease(r, &form)
-	if err != nil {
-		return err
-	}
-	texts := form.texts()
-	texts.Worker = r.value("{worker}")
-	lent, err := use.Extend(r.Context(), texts)
-	return h.answerLease(w, r, lent, err)
+	var form releaseJSON
+	return h.lease(w, r, &form, &form.extensionJSON, front.Use.Extend)
 }
 
 // giveBack ends a lease.
 func (h *Handler) giveBack(w http.ResponseWriter, r *call) error {
 	var form releaseJSON
-	use, err := h.lease(r, &form)
-	if err != nil {
-		return err
-	}
-	texts := form.texts()
-	texts.Worker = r.value("{worker}")
-	if err := use.Release(r.Context(), texts); err != nil {
-		return err
-	}
-	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, []byte("{}\n"))
+	return h.lease(w, r, &form, &form, func(use front.Use, ctx context.Context, f kind.LeaseForm) (kind.Lent, error) {
+		return kind.Lent{}, use.Release(ctx, f)
+	})
 }
 
-func (h *Handler) answerLease(w http.ResponseWriter, r *call, lent kind.Lent, err error) error {
-	if err != nil {
+// lease reads the body into the part of the form that the verb takes, and answers with the lease, if there is one then.
+func (h *Handler) lease(w http.ResponseWriter, r *call, form *releaseJSON, part any, verb func(front.Use, context.Context, kind.LeaseForm) (kind.Lent, error)) error {
+	if _, err := jsonQuery(r); err != nil {
 		return err
-	}
-	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, front.LeaseJSON(lent))
-}
-
-// lease reads the body into a form, looks whether JSON is taken as an answer, and finds the generator.
-func (h *Handler) lease(r *call, form any) (front.Use, error) {
-	if _, err := parameters(r.Request); err != nil {
-		return nil, err
-	}
-	if _, err := negotiate(r.Request, typeJSON); err != nil {
-		return nil, err
 	}
 	use, err := r.client.Use(r.value("{name}"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(r.body))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(form); err != nil {
-		return nil, unreadable(err)
+	if err := decoder.Decode(part); err != nil {
+		return unreadable(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, unreadable(errors.New("something follows the object"))
+		return unreadable(errors.New("something follows the object"))
 	}
-	return use, nil
+	lent, err := verb(use, r.Context(), kind.LeaseForm{
+		Worker: r.value("{worker}"), Now: form.Now.String(), Host: form.Host, PID: form.PID.String(), Program: form.Program,
+		Lease: form.Lease, Mark: form.Mark, Next: form.Next.String(), Open: form.Open,
+	})
+	if err != nil {
+		return err
+	}
+	body := []byte("{}\n")
+	if lent.Lease != "" {
+		body = front.LeaseJSON(lent)
+	}
+	return h.writeBody(w, r.Request, http.StatusOK, typeJSON, body)
 }
 
 func unreadable(err error) error {
@@ -92,32 +75,19 @@ func unreadable(err error) error {
 	}
 }
 
-// borrowerJSON are the fields of a borrower. Numbers may stand as texts.
-type borrowerJSON struct {
+// claimJSON is the body of a claim. Numbers may stand as texts.
+type claimJSON struct {
 	Now     json.Number `json:"now"`
 	Host    string      `json:"host"`
 	PID     json.Number `json:"pid"`
 	Program string      `json:"program"`
 }
 
-func (b borrowerJSON) texts() kind.LeaseForm {
-	return kind.LeaseForm{Now: b.Now.String(), Host: b.Host, PID: b.PID.String(), Program: b.Program}
-}
-
-// claimJSON is the body of a claim.
-type claimJSON struct{ borrowerJSON }
-
 // extensionJSON is the body of an extension.
 type extensionJSON struct {
-	borrowerJSON
+	claimJSON
 	Lease string `json:"lease"`
 	Mark  string `json:"mark"`
-}
-
-func (e extensionJSON) texts() kind.LeaseForm {
-	form := e.borrowerJSON.texts()
-	form.Lease, form.Mark = e.Lease, e.Mark
-	return form
 }
 
 // releaseJSON is the body of a release.
@@ -125,10 +95,4 @@ type releaseJSON struct {
 	extensionJSON
 	Next json.Number `json:"next"`
 	Open string      `json:"open"`
-}
-
-func (r releaseJSON) texts() kind.LeaseForm {
-	form := r.extensionJSON.texts()
-	form.Next, form.Open = r.Next.String(), r.Open
-	return form
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 )
@@ -35,6 +36,11 @@ func (f fixture) send(method, target, body string) *httptest.ResponseRecorder {
 func withBody(r *http.Request, body string) *http.Request {
 	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	return r
+}
+
+// large is a request whose body is above every limit.
+func large(method, target string) *http.Request {
+	return withBody(request(method, target), strings.Repeat("x", config.Default().Limits.Body+1))
 }
 
 // leaseJSON has the fields of an answer that tests read.

@@ -44,7 +44,7 @@ func newOpaque(t *testing.T, serving bool) fixture {
 	c := fronttest.Settings(t, func(c *config.Config) {
 		c.Generators = map[string]config.Generator{"default": {}, "users": {Kind: "segment"}, "public": {Kind: "opaque"}}
 	})
-	minters := map[string]kind.Minter{"default": new(counting), "users": new(counting), "public": dashed{}}
+	minters := map[string]kind.Minter{"default": newCounting(), "users": newCounting(), "public": dashed{}}
 	if !serving {
 		minters = nil
 	}

@@ -134,15 +134,10 @@ func probes(t *testing.T) map[string][]probe {
 	guarded := newFixture(t, token)
 	failing := func(err error) fixture {
 		f := newFixture(t, "")
-		f.minter.err, f.minter.ready = err, err
+		f.minter.Err, f.minter.ready = err, err
 		return f
 	}
 	starting := fixture{Handler: newHandler(service.New(service.Config{Settings: fronttest.Settings(t)}))}
-	large := func(method, target string) *http.Request {
-		r := request(method, target)
-		r.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
-		return r
-	}
 	limited := newLimited(t, "")
 	all := map[string][]probe{}
 	add := func(path string, f fixture, r *http.Request, status int) {
@@ -224,7 +219,7 @@ func probes(t *testing.T) map[string][]probe {
 func addReservations(t *testing.T, add func(string, fixture, *http.Request, int), guarded, open, starting, limited fixture) {
 	t.Helper()
 	const list, one = "/v1/generators/{name}/reservations", "/v1/generators/{name}/reservations/{number}/"
-	series, full := newSeries(t), newSeriesOf(t, fullSeries{})
+	series, full := newSeries(t), newSeriesOf(t, fullSeries())
 	for _, c := range []struct{ method, path, target, wrong string }{
 		{"GET", list, "reservations?tenant=acme", "reservations?tenants=acme"},
 		{"POST", list, "reservations?timeout=5m", "reservations?timeout=never"},
@@ -238,9 +233,7 @@ func addReservations(t *testing.T, add func(string, fixture, *http.Request, int)
 		add(c.path, series, request(c.method, target, "Sec-Fetch-Site: cross-site"), 403)
 		add(c.path, open, request(c.method, target), 404)
 		add(c.path, series, request(c.method, target, "Accept: text/plain"), 406)
-		large := request(c.method, target)
-		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
-		add(c.path, series, large, 413)
+		add(c.path, series, large(c.method, target), 413)
 		add(c.path, series, request(c.method, target, "Host: evil.example"), 421)
 		add(c.path, limited, request(c.method, target), 429)
 		add(c.path, full, request(c.method, target), 500)
@@ -299,9 +292,7 @@ func addPage(t *testing.T, add func(string, fixture, *http.Request, int), guarde
 		add(path, open, request("GET", target), 200)
 		add(path, open, request("GET", target, "Sec-Fetch-Site: cross-site"), 403)
 		add(path, open, request("GET", target, "Host: evil.example"), 421)
-		large := request("GET", target)
-		large.Body = io.NopCloser(bytes.NewReader(make([]byte, config.Default().Limits.Body+1)))
-		add(path, open, large, 413)
+		add(path, open, large("GET", target), 413)
 		if path != "/" {
 			add(path, open, request("GET", target, "If-None-Match: *"), 304)
 			separator := "?"
@@ -325,8 +316,7 @@ func addPage(t *testing.T, add func(string, fixture, *http.Request, int), guarde
 	add("/ui/plan", open, request("GET", "/ui/plan?years=100&workers=1Mi&rate=10k"), 200)
 	post := func(f fixture, text string, status int, headers ...string) {
 		r := request("POST", "/ui/token", append(headers, "Content-Type: application/x-www-form-urlencoded")...)
-		r.Body = io.NopCloser(strings.NewReader(text))
-		add("/ui/token", f, r, status)
+		add("/ui/token", f, withBody(r, text), status)
 	}
 	post(guarded, "token=Correct-horse-battery", 303)
 	post(open, "", 303)

@@ -48,12 +48,6 @@ func (h *Handler) ofPage(p page.Route) route {
 	return route{path: at(p.Path), methods: []string{p.Method}, answer: answer, audience: readers, form: p.Method == http.MethodPost}
 }
 
-// cookied is a route that the page calls with its cookie.
-func cookied(r route) route {
-	r.cookie = true
-	return r
-}
-
 // shown is the token of a request. The page's cookie counts on its own routes alone, and other pages
 // can't use it: a browser must say that the page has made the request, where it could mint.
 func (h *Handler) shown(r *call) (string, error) {

@@ -47,23 +47,11 @@ func (p *problem) Error() string { return p.Type + ": " + p.Detail }
 
 // statusOf returns HTTP's status of a meaning.
 func statusOf(meaning front.Meaning) int {
-	switch meaning {
-	case front.Invalid:
-		return http.StatusBadRequest
-	case front.Unauthorized:
-		return http.StatusUnauthorized
-	case front.Forbidden:
-		return http.StatusForbidden
-	case front.TooMany:
-		return http.StatusTooManyRequests
-	case front.NotFound:
-		return http.StatusNotFound
-	case front.Conflict:
-		return http.StatusConflict
-	case front.Unavailable, front.Cancelled:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
+	return [...]int{
+		front.Invalid: http.StatusBadRequest, front.Unauthorized: http.StatusUnauthorized, front.Forbidden: http.StatusForbidden,
+		front.NotFound: http.StatusNotFound, front.Conflict: http.StatusConflict, front.TooMany: http.StatusTooManyRequests,
+		front.Unavailable: http.StatusServiceUnavailable, front.Cancelled: http.StatusServiceUnavailable, front.Broken: http.StatusInternalServerError,
+	}[meaning]
 }
 
 // asProblem translates an error of the service or of this package.

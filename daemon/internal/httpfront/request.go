@@ -206,6 +206,15 @@ func parameters(r *http.Request, known ...string) (url.Values, error) {
 	return query, nil
 }
 
+// jsonQuery reads the parameters of a request that is answered in JSON alone, and looks whether its client takes that.
+func jsonQuery(r *call, known ...string) (url.Values, error) {
+	query, err := parameters(r.Request, known...)
+	if err == nil {
+		_, err = negotiate(r.Request, typeJSON)
+	}
+	return query, err
+}
+
 // The forms in which answers are offered.
 const (
 	typeJSON  = "application/json"

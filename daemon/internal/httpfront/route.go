@@ -18,19 +18,12 @@ type route struct {
 	audience audience
 	document bool // it takes a body of JSON
 	form     bool // it takes a form
-	cookie   bool // a token may stand in the page's cookie
+	cookie   bool // a token may stand in the cookie of the page, which calls it
 	spring   bool // its path is read as Spring Boot 1.5 reads it: see springPath
 }
 
 func ours(path string, methods []string, answer answer, who audience) route {
 	return route{path: at(path), methods: methods, answer: answer, audience: who}
-}
-
-// taking is a route whose requests have a body of JSON.
-func taking(path, method string, answer answer) route {
-	r := ours(path, []string{method}, answer, clients)
-	r.document = true
-	return r
 }
 
 // path is the path of a route, between slashes. The part {name} stands for any that is not empty, and

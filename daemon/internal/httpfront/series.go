@@ -34,7 +34,7 @@ func (h *Handler) reservations(w http.ResponseWriter, r *call) error {
 
 // reserve answers with a number that the client is to confirm or to void.
 func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
-	query, of, err := h.seriesQuery(r, "tenant", "timeout")
+	query, of, err := seriesQuery(r, "tenant", "timeout")
 	if err != nil {
 		return err
 	}
@@ -55,44 +55,41 @@ func (h *Handler) reserve(w http.ResponseWriter, r *call) error {
 
 // confirm ends a reservation whose document exists.
 func (h *Handler) confirm(w http.ResponseWriter, r *call) error {
-	query, of, err := h.seriesQuery(r, "tenant", "token")
-	if err != nil {
-		return err
-	}
-	return h.end(w, r, reservationJSON{State: "confirmed"}, of, func(number int64) error {
+	return h.end(w, r, "confirmed", []string{"tenant", "token"}, func(of kind.Series, query url.Values, number int64) error {
 		return of.Confirm(r.Context(), query.Get("tenant"), number, query.Get("token"))
 	})
 }
 
 // void ends a reservation whose document will never exist.
 func (h *Handler) void(w http.ResponseWriter, r *call) error {
-	query, of, err := h.seriesQuery(r, "tenant", "token", "reason")
-	if err != nil {
-		return err
-	}
-	return h.end(w, r, reservationJSON{State: "void", Reason: query.Get("reason")}, of, func(number int64) error {
+	return h.end(w, r, "void", []string{"tenant", "token", "reason"}, func(of kind.Series, query url.Values, number int64) error {
 		return of.Void(r.Context(), query.Get("tenant"), number, query.Get("token"), query.Get("reason"))
 	})
 }
 
 // end ends the reservation of the number in the path.
-func (h *Handler) end(w http.ResponseWriter, r *call, answer reservationJSON, of kind.Series, verb func(number int64) error) error {
+func (h *Handler) end(w http.ResponseWriter, r *call, state string, known []string, verb func(kind.Series, url.Values, int64) error) error {
+	query, of, err := seriesQuery(r, known...)
+	if err != nil {
+		return err
+	}
 	text := r.value("{number}")
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
 		return invalidQuery("number", text, "must be a whole number, 0 or more")
 	}
-	if err := verb(number); err != nil {
+	if err := verb(of, query, number); err != nil {
 		return err
 	}
-	answer.Number, answer.ID = strconv.FormatInt(number, 10), of.Text(number)
-	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, answer)
+	return h.writeJSON(w, r.Request, http.StatusOK, typeJSON, reservationJSON{
+		Number: strconv.FormatInt(number, 10), ID: of.Text(number), State: state, Reason: query.Get("reason"),
+	})
 }
 
 // audit answers with every number of a series. It is written as it is read: when the database fails in
 // the middle, the connection breaks, so clients can't mistake a part for the whole.
 func (h *Handler) audit(w http.ResponseWriter, r *call) error {
-	query, of, err := h.seriesQuery(r, "tenant")
+	query, of, err := seriesQuery(r, "tenant")
 	if err != nil {
 		return err
 	}
@@ -131,12 +128,9 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 }
 
 // seriesQuery reads the parameters, looks whether JSON is taken as an answer, and finds the series.
-func (h *Handler) seriesQuery(r *call, known ...string) (url.Values, kind.Series, error) {
-	query, err := parameters(r.Request, known...)
+func seriesQuery(r *call, known ...string) (url.Values, kind.Series, error) {
+	query, err := jsonQuery(r, known...)
 	if err != nil {
-		return nil, nil, err
-	}
-	if _, err := negotiate(r.Request, typeJSON); err != nil {
 		return nil, nil, err
 	}
 	use, err := r.client.Use(r.value("{name}"))

@@ -1,6 +1,7 @@
 package httpfront
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,22 +21,26 @@ import (
 
 // oneNumber is a series whose number 1 is reserved with the token t. The real one is tried on real
 // servers, through the daemon.
-type oneNumber struct{ broken error }
-
-func (oneNumber) Form() kind.Form                              { return kind.Text }
-func (s oneNumber) Caps() kind.Caps                            { return kind.Caps{Series: s} }
-func (oneNumber) Mint(context.Context, int, *kind.Batch) error { return errors.ErrUnsupported }
-func (oneNumber) Text(number int64) string                     { return fmt.Sprint("INV-", number) }
-func (oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
-	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC).Add(timeout)
-	return kind.Reservation{Number: 1, Text: "INV-1", Token: "t" + tenant, Until: until}, nil
+type oneNumber struct {
+	kind.Minter
+	entries int   // of the audit
+	broken  error // that the audit ends with
+	full    error // of every verb
 }
 
-func (oneNumber) Confirm(_ context.Context, _ string, _ int64, token string) error {
-	if token != "t" {
+func (oneNumber) Form() kind.Form          { return kind.Text }
+func (s oneNumber) Caps() kind.Caps        { return kind.Caps{Series: s} }
+func (oneNumber) Text(number int64) string { return fmt.Sprint("INV-", number) }
+func (s oneNumber) Reserve(_ context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
+	until := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC).Add(timeout)
+	return kind.Reservation{Number: 1, Text: "INV-1", Token: "t" + tenant, Until: until}, s.full
+}
+
+func (s oneNumber) Confirm(_ context.Context, _ string, _ int64, token string) error {
+	if s.full == nil && token != "t" {
 		return fmt.Errorf("%w: it is another's", series.ErrEnded)
 	}
-	return nil
+	return s.full
 }
 
 func (s oneNumber) Void(ctx context.Context, tenant string, number int64, token, reason string) error {
@@ -48,19 +53,24 @@ func (s oneNumber) Void(ctx context.Context, tenant string, number int64, token,
 func (s oneNumber) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
 	return func(yield func(kind.Entry, error) bool) {
 		at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-		for n := range int64(2) {
+		for n := range int64(s.entries) {
 			if !yield(kind.Entry{Number: n + 1, State: "void", Reason: "spoilt", Changed: at}, nil) {
 				return
 			}
 		}
-		if s.broken != nil {
-			yield(kind.Entry{}, s.broken)
+		if err := cmp.Or(s.broken, s.full); err != nil {
+			yield(kind.Entry{}, err)
 		}
 	}
 }
 
+// fullSeries is a series in which everything fails for good.
+func fullSeries() oneNumber {
+	return oneNumber{full: &counter.FullError{Counter: "invoices", Limit: 9}}
+}
+
 // newSeries returns a front whose generator is a series.
-func newSeries(t *testing.T) fixture { return newSeriesOf(t, oneNumber{}) }
+func newSeries(t *testing.T) fixture { return newSeriesOf(t, oneNumber{entries: 2}) }
 
 func newSeriesOf(t *testing.T, of kind.Minter) fixture {
 	t.Helper()
@@ -106,9 +116,9 @@ func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 				t.Errorf("the broken audit ended with %v, want a broken connection", err)
 			}
 		}()
-		newSeriesOf(t, oneNumber{broken: io.ErrUnexpectedEOF}).do(request("GET", target))
+		newSeriesOf(t, oneNumber{entries: 2, broken: io.ErrUnexpectedEOF}).do(request("GET", target))
 	}()
-	empty := newSeriesOf(t, emptySeries{})
+	empty := newSeriesOf(t, oneNumber{})
 	if got := empty.do(request("GET", target)).Body.String(); strings.TrimSpace(got) != `{"reservations":[]}` {
 		t.Errorf("the empty audit is %s", got)
 	}
@@ -116,41 +126,11 @@ func TestAuditThatBreaksOffIsNotTakenForTheWhole(t *testing.T) {
 
 func TestHeadReadsNoSeries(t *testing.T) {
 	// Its first entry would be a problem.
-	w := newSeriesOf(t, fullSeries{}).do(request("HEAD", "/v1/generators/default/reservations"))
+	w := newSeriesOf(t, fullSeries()).do(request("HEAD", "/v1/generators/default/reservations"))
 	if w.Code != 200 || w.Header().Get("Content-Type") != typeJSON {
 		t.Errorf("%d, %v", w.Code, w.Header())
 	}
 	if w := newFixture(t, "").do(request("HEAD", "/v1/generators/default/reservations")); w.Code != 404 {
 		t.Errorf("of another kind: %d", w.Code)
 	}
-}
-
-// fullSeries is a series in which everything fails for good.
-type fullSeries struct{ oneNumber }
-
-func (s fullSeries) Caps() kind.Caps { return kind.Caps{Series: s} }
-
-func (fullSeries) Reserve(context.Context, string, time.Duration) (kind.Reservation, error) {
-	return kind.Reservation{}, &counter.FullError{Counter: "invoices", Limit: 9}
-}
-
-func (fullSeries) Confirm(context.Context, string, int64, string) error {
-	return &counter.MismatchError{Counter: "invoices", Field: "prefix"}
-}
-
-func (s fullSeries) Void(ctx context.Context, tenant string, number int64, token, _ string) error {
-	return s.Confirm(ctx, tenant, number, token)
-}
-
-func (s fullSeries) Audit(ctx context.Context, _ string) iter.Seq2[kind.Entry, error] {
-	return func(yield func(kind.Entry, error) bool) { yield(kind.Entry{}, s.Confirm(ctx, "", 1, "")) }
-}
-
-// emptySeries is a series that has not begun.
-type emptySeries struct{ oneNumber }
-
-func (s emptySeries) Caps() kind.Caps { return kind.Caps{Series: s} }
-
-func (emptySeries) Audit(context.Context, string) iter.Seq2[kind.Entry, error] {
-	return func(func(kind.Entry, error) bool) {}
 }

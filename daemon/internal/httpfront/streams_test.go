@@ -108,8 +108,8 @@ func TestRequestsOfHTTP2TakeFromTheMemoryUntilTheirAnswersAreRead(t *testing.T) 
 	if got := client.ask(10); got != http.StatusOK {
 		t.Errorf("after an answer was read: %d", got)
 	}
-	if got := client.ask(12 << 10); got != http.StatusServiceUnavailable || f.minter.minted.Load() != 4 {
-		t.Errorf("one with a large header: %d; %d ids were minted", got, f.minter.minted.Load())
+	if got := client.ask(12 << 10); got != http.StatusServiceUnavailable || f.minter.Calls.Load() != 4 {
+		t.Errorf("one with a large header: %d; %d ids were minted", got, f.minter.Calls.Load())
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
