@@ -25,27 +25,16 @@ import (
 )
 
 // failing is a minter that fails, or counts from 1.
-type failing struct {
-	err  error
-	next snowfence.ID
-}
+type failing struct{ fronttest.Numbers }
 
-func (*failing) Form() kind.Form { return kind.Number }
-
-func (m *failing) Mint(_ context.Context, n int, into *kind.Batch) error {
-	if m.err != nil {
-		return m.err
-	}
-	ids, err := into.GrowNumbers(n)
-	for i := range ids {
-		m.next++
-		ids[i] = m.next
-	}
-	return err
+func failingWith(err error) *failing {
+	m := new(failing)
+	m.Err = err
+	return m
 }
 
 func (m *failing) Segment(context.Context) (kind.Range, error) {
-	return kind.Range{First: 1, Increment: 1, Count: 10}, m.err
+	return kind.Range{First: 1, Increment: 1, Count: 10}, m.Err
 }
 
 func (*failing) Step() int64 { return 10 }
@@ -87,7 +76,7 @@ func TestLeafsCodesSayWhyThereIsNoNumber(t *testing.T) {
 	} {
 		var m kind.Minter
 		if test.err != nil {
-			m = &failing{err: test.err}
+			m = failingWith(test.err)
 		}
 		for key, answerer := range map[string]Answerer{"ids": LeafSnowflake, "users": LeafSegment} {
 			got, err := answerer(keyed(key), newClient(t, m, m))

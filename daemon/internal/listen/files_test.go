@@ -36,13 +36,7 @@ func TestFilesOfSecretsThatOthersCanReadAreWarnedOf(t *testing.T) {
 }
 
 func TestCertificateThatEndsSoonIsWarnedOf(t *testing.T) {
-	folder := t.TempDir()
-	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
-	certify(t, files, "server")
-	c, err := NewCertificates(config.Config{TLS: files}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, files := certificates(t)
 	end := c.current.Certificates[0].Leaf.NotAfter
 	for now, want := range map[time.Time]int{end.Add(-8 * 24 * time.Hour): 0, end.Add(-6 * 24 * time.Hour): 1, end.Add(time.Hour): 1} {
 		got := Warnings(config.Config{TLS: files}, now)

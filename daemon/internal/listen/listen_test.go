@@ -30,6 +30,25 @@ func certify(t *testing.T, files config.TLS, name string) *x509.CertPool {
 	return authority.Pool()
 }
 
+// pair is a new certificate with its key, in a folder of its own, and a pool that trusts it.
+func pair(t *testing.T, name string) (config.TLS, *x509.CertPool) {
+	t.Helper()
+	folder := t.TempDir()
+	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
+	return files, certify(t, files, name)
+}
+
+// certificates are such a pair, as a listener has it.
+func certificates(t *testing.T) (*Certificates, config.TLS) {
+	t.Helper()
+	files, _ := pair(t, "first")
+	c, err := NewCertificates(config.Config{TLS: files}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, files
+}
+
 // handshake connects and returns the name in the certificate that is shown.
 func handshake(t *testing.T, l net.Listener, trusted *x509.CertPool) string {
 	t.Helper()
@@ -58,26 +77,24 @@ func handshake(t *testing.T, l net.Listener, trusted *x509.CertPool) string {
 	return state.PeerCertificates[0].Subject.CommonName
 }
 
-// open listens with the certificates of the settings.
-func open(t *testing.T, settings config.Config, front Front) (net.Listener, error) {
+// open listens with certificates until the test ends.
+func open(t *testing.T, files config.TLS) net.Listener {
 	t.Helper()
-	var err error
-	if front.Certificates, err = NewCertificates(settings, slog.New(slog.DiscardHandler)); err != nil {
-		return nil, err
-	}
-	front.Room = NewRoom(settings.Limits, 0)
-	return Open(t.Context(), front)
-}
-
-func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
-	folder := t.TempDir()
-	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
-	trusted := certify(t, files, "first")
-	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}})
+	c, err := NewCertificates(config.Config{TLS: files}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
+	l, err := Open(t.Context(), Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}, Certificates: c, Room: NewRoom(limits, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
+	files, trusted := pair(t, "first")
+	l := open(t, files)
 	if name := handshake(t, l, trusted); name != "first" {
 		t.Errorf("certificate is of %q, want first", name)
 	}
@@ -107,13 +124,7 @@ func TestRenewedCertificateNeedsNoRestart(t *testing.T) {
 }
 
 func TestEndOfACertificateIsThatOfTheFileNow(t *testing.T) {
-	folder := t.TempDir()
-	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
-	certify(t, files, "first")
-	c, err := NewCertificates(config.Config{TLS: files}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, files := certificates(t)
 	for range 2 {
 		pair, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
 		if err != nil {
@@ -127,20 +138,11 @@ func TestEndOfACertificateIsThatOfTheFileNow(t *testing.T) {
 	}
 }
 
-func TestCertificateMustBeThereAtStart(t *testing.T) {
-	files := config.TLS{Certificate: "/nowhere/c.pem", Key: "/nowhere/k.pem"}
-	if l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0", Protocols: []string{"h2"}}); err == nil {
-		t.Errorf("listens on %s without a certificate", l.Addr())
-	}
-}
-
 func TestFileThatCanNotBeUsedNamesItsKey(t *testing.T) {
 	folder := t.TempDir()
 	at := func(name string) string { return filepath.Join(folder, name) }
-	good := config.TLS{Certificate: at("c.pem"), Key: at("k.pem")}
-	certify(t, good, "good")
-	other := config.TLS{Certificate: at("other-c.pem"), Key: at("other-k.pem")}
-	certify(t, other, "other")
+	good, _ := pair(t, "good")
+	other, _ := pair(t, "other")
 	if err := os.WriteFile(at("short"), []byte("abc"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -178,16 +180,10 @@ func TestAddressInUseIsAnErrorThatNamesIt(t *testing.T) {
 }
 
 func TestClientWithoutACertificateOfTheAuthorityIsRefused(t *testing.T) {
-	folder := t.TempDir()
-	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
-	trusted := certify(t, files, "server")
+	files, trusted := pair(t, "server")
 	clients, strangers := testkit.NewAuthority(t), testkit.NewAuthority(t)
 	files.ClientCA = clients.File
-	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
+	l := open(t, files)
 	shown := func(a *testkit.Authority) []tls.Certificate {
 		pair, err := tls.LoadX509KeyPair(a.Issue(t, "client"))
 		if err != nil {
@@ -218,16 +214,10 @@ func TestClientWithoutACertificateOfTheAuthorityIsRefused(t *testing.T) {
 }
 
 func TestClientOfAnAuthorityThatIsGoneCannotResume(t *testing.T) {
-	folder := t.TempDir()
-	files := config.TLS{Certificate: filepath.Join(folder, "c.pem"), Key: filepath.Join(folder, "k.pem")}
-	trusted := certify(t, files, "server")
+	files, trusted := pair(t, "server")
 	before := testkit.NewAuthority(t)
 	files.ClientCA = before.File
-	l, err := open(t, config.Config{TLS: files, Limits: limits}, Front{Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
+	l := open(t, files)
 	pair, err := tls.LoadX509KeyPair(before.Issue(t, "client"))
 	if err != nil {
 		t.Fatal(err)
@@ -328,21 +318,7 @@ func TestConnectionsBeyondTheLimitAreClosedAtOnce(t *testing.T) {
 }
 
 func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
-	l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = server.Close() }()
+	client, server := accepted(t, Front{Room: NewRoom(limits, 0)})
 	half, ok := server.(interface{ CloseWrite() error })
 	if !ok {
 		t.Fatal("a connection can't end its own side alone")
@@ -362,21 +338,7 @@ func TestConnectionCanEndItsOwnSideAlone(t *testing.T) {
 }
 
 func TestKernelKeepsLittleForAClientThatDoesNotRead(t *testing.T) {
-	l, err := Open(t.Context(), Front{Room: NewRoom(limits, 0), Address: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = server.Close() }()
+	client, server := accepted(t, Front{Room: NewRoom(limits, 0)})
 	own := client.(*net.TCPConn)
 	if err := errors.Join(own.SetReadBuffer(buffer), own.SetWriteBuffer(buffer)); err != nil {
 		t.Fatal(err)

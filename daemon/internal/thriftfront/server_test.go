@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,33 +23,15 @@ import (
 
 // counting is a minter that counts from 1, and holds worker 26 of datacenter 11 in Twitter's layout.
 type counting struct {
-	minted atomic.Int64
-	form   kind.Form // numbers by default
-	err    error
-	layout snowfence.Layout
-	lost   bool
-}
-
-func (m *counting) Form() kind.Form { return max(m.form, kind.Number) }
-
-func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
-	if m.err != nil {
-		return m.err
-	}
-	if m.form == kind.Text {
-		return into.AppendText([]byte("text"))
-	}
-	ids, err := into.GrowNumbers(n)
-	for i := range ids {
-		ids[i] = snowfence.ID(m.minted.Add(1))
-	}
-	return err
+	fronttest.Numbers
+	lost bool
 }
 
 func (m *counting) Caps() kind.Caps { return kind.Caps{Lease: m.status} }
 
 func (m *counting) status() kind.Lease {
-	s := kind.Lease{Layout: m.layout, Worker: 11<<5 | 26, Term: 1}
+	twitter, _ := snowfence.PresetByName("twitter") // there is one
+	s := kind.Lease{Layout: twitter.Layout, Worker: 11<<5 | 26, Term: 1}
 	if m.lost {
 		s.Term = 0
 	}
@@ -77,10 +58,10 @@ func newFront(t testing.TB, minter kind.Minter, limits config.Limits) *Server {
 	})
 }
 
-// serve serves a front on a loopback address until the end of the test.
-func serve(t testing.TB, f *Server) (address string) {
+// serve serves such a front on a loopback address until the end of the test.
+func serve(t testing.TB, minter kind.Minter, limits config.Limits) (address string) {
 	t.Helper()
-	return fronttest.Serve(t, f, nil)
+	return fronttest.Serve(t, newFront(t, minter, limits), nil)
 }
 
 // dialect is how a client speaks.
@@ -106,10 +87,7 @@ func (d dialect) over(t testing.TB, socket thrift.TTransport) *client {
 	if d.framed {
 		transport = thrift.NewTFramedTransportConf(socket, nil)
 	}
-	protocol := thrift.TProtocol(thrift.NewTBinaryProtocolConf(transport, nil))
-	if d.compact {
-		protocol = thrift.NewTCompactProtocolConf(transport, nil)
-	}
+	protocol := d.protocol(transport)
 	return &client{t, thrift.NewTStandardClient(protocol, protocol), transport}
 }
 
@@ -182,11 +160,7 @@ func (v *value) Read(ctx context.Context, p thrift.TProtocol) error {
 }
 
 func TestOnePortServesEveryTransportAndProtocol(t *testing.T) {
-	layout, err := snowfence.ParseLayout("twitter")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := serve(t, newFront(t, &counting{layout: layout}, limits))
+	address := serve(t, new(counting), limits)
 	last := int64(0)
 	for _, d := range dialects() {
 		c := d.dial(t, address)
@@ -224,23 +198,19 @@ func TestUserAgentIsALetterThenLettersDigitsAndHyphens(t *testing.T) {
 
 func TestErrorsAreApplicationExceptions(t *testing.T) {
 	for _, test := range []struct {
-		minter *counting
+		minter kind.Minter
 		method string
 		want   string
 	}{
-		{&counting{err: snowfence.ErrClockBehind}, "get_id", "InvalidSystemClock: clock-unsafe: "},
-		{&counting{err: kind.ErrUnavailable}, "get_id", "retry after 1s"},
-		{&counting{err: errors.New("secret")}, "get_id", "internal: the server's log says more"},
-		{&counting{form: kind.Text}, "get_id", "generator default mints text ids, and Thrift needs numbers"},
+		{&fronttest.Numbers{Err: snowfence.ErrClockBehind}, "get_id", "InvalidSystemClock: clock-unsafe: "},
+		{&fronttest.Numbers{Err: kind.ErrUnavailable}, "get_id", "retry after 1s"},
+		{&fronttest.Numbers{Err: errors.New("secret")}, "get_id", "internal: the server's log says more"},
+		{fronttest.Texts{}, "get_id", "generator default mints text ids, and Thrift needs numbers"},
 		{&counting{lost: true}, "get_worker_id", "has no worker id"},
 		{nil, "get_id", "starting: "},
 		{nil, "get_datacenter_id", "starting: "},
 	} {
-		var minter kind.Minter
-		if test.minter != nil {
-			minter = test.minter
-		}
-		c := dialect{true, false}.dial(t, serve(t, newFront(t, minter, limits)))
+		c := dialect{true, false}.dial(t, serve(t, test.minter, limits))
 		c.wantFault(test.method, "a", thrift.INTERNAL_ERROR, test.want)
 	}
 }
@@ -248,13 +218,13 @@ func TestErrorsAreApplicationExceptions(t *testing.T) {
 func TestGeneratorThatIsNotThereIsNamed(t *testing.T) {
 	f := newFront(t, new(counting), limits)
 	f.config.Generator = "orders"
-	c := dialect{}.dial(t, serve(t, f))
+	c := dialect{}.dial(t, fronttest.Serve(t, f, nil))
 	c.wantFault("get_id", "a", thrift.INTERNAL_ERROR, `unknown-generator: generator is "orders"`)
 	c.wantFault("get_worker_id", "a", thrift.INTERNAL_ERROR, `unknown-generator: generator is "orders"`)
 }
 
 func TestMessagesSentAtOnceAreAnsweredInOrder(t *testing.T) {
-	address := serve(t, newFront(t, new(counting), limits))
+	address := serve(t, new(counting), limits)
 	for _, d := range dialects() {
 		sent := message(t, d, "get_id", "a")
 		socket := connect(t, address)
@@ -311,7 +281,7 @@ func connect(t testing.TB, address string) net.Conn {
 }
 
 func TestBadMessageEndsTheConnection(t *testing.T) {
-	address := serve(t, newFront(t, new(counting), limits))
+	address := serve(t, new(counting), limits)
 	good := string(message(t, dialect{}, "get_id", "a"))
 	for name, sent := range map[string]string{
 		"a huge frame":           "\x7f\xff\xff\xff",
@@ -349,7 +319,7 @@ func TestBadMessageEndsTheConnection(t *testing.T) {
 func TestMessageMustComeInTime(t *testing.T) {
 	short := limits
 	short.ReadTimeout = 100 * time.Millisecond
-	address := serve(t, newFront(t, new(counting), short))
+	address := serve(t, new(counting), short)
 	good := message(t, dialect{}, "get_id", "a")
 	for name, sent := range map[string][]byte{
 		"a connection that says nothing": nil,
@@ -369,7 +339,7 @@ func TestMessageMustComeInTime(t *testing.T) {
 func TestClientMayBeSilentForASession(t *testing.T) {
 	short := limits
 	short.ReadTimeout, short.Session = 100*time.Millisecond, time.Second
-	c := dialect{}.dial(t, serve(t, newFront(t, new(counting), short)))
+	c := dialect{}.dial(t, serve(t, new(counting), short))
 	began := time.Now()
 	if _, err := c.call("get_id", "a"); err != nil {
 		t.Fatal(err)
