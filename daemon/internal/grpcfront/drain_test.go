@@ -3,6 +3,7 @@ package grpcfront
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -10,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"snowfence.example/snowfence/api/snowfencev1"
@@ -31,25 +31,10 @@ func (f *fixture) drainsSoon(t *testing.T) {
 
 func TestDrainEndsEveryStream(t *testing.T) {
 	f := newFixture(t, "")
-	idle, err := f.open(t, f.conn, &snowfencev1.StreamRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, err := grpc_health_v1.NewHealthClient(f.conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err == nil {
-		_, err = watch.Recv()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	reflect, err := grpc_reflection_v1.NewServerReflectionClient(f.conn).ServerReflectionInfo(t.Context())
-	if err == nil {
-		err = reflect.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
-	}
-	if err == nil {
-		_, err = reflect.Recv()
-	}
-	if err != nil {
+	idle, idleErr := first(f.ids.Stream(t.Context(), &snowfencev1.StreamRequest{}))
+	watch, watchErr := first(grpc_health_v1.NewHealthClient(f.conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{}))
+	reflect, reflectErr := reflected(t.Context(), f.conn)
+	if err := errors.Join(idleErr, watchErr, reflectErr); err != nil {
 		t.Fatal(err)
 	}
 	drained := make(chan struct{})
@@ -75,7 +60,7 @@ func TestDrainEndsEveryStream(t *testing.T) {
 
 func TestDrainDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	f := newFixture(t, "")
-	if _, err := f.open(t, f.dial(t), &snowfencev1.StreamRequest{Chunk: 10_000}); err != nil {
+	if _, err := first(snowfencev1.NewIdsClient(f.dial(t)).Stream(t.Context(), &snowfencev1.StreamRequest{Chunk: 10_000})); err != nil {
 		t.Fatal(err)
 	}
 	f.untilStill(t)
@@ -87,7 +72,7 @@ func TestDrainDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 func (f *fixture) untilStill(t *testing.T) int64 {
 	t.Helper()
 	before := int64(-1)
-	for now := f.minter.last.Load(); now != before; now = f.minter.last.Load() {
+	for now := f.minter.Last.Load(); now != before; now = f.minter.Last.Load() {
 		before = now
 		for range 1000 { // calls take longer than a message of a stream
 			if _, err := f.ids.Generators(t.Context(), &snowfencev1.GeneratorsRequest{}); err != nil {
@@ -112,18 +97,23 @@ func TestDrainDoesNotWaitForConnectionsThatSayNothing(t *testing.T) {
 	f.drainsSoon(t)
 }
 
-func TestDrainWaitsForCalls(t *testing.T) {
-	f := newFixture(t, "")
-	type result struct {
-		answer *snowfencev1.NextResponse
-		err    error
-	}
-	called := make(chan result, 1)
+// callSlow begins a call that waits until the generator is released.
+func (f *fixture) callSlow(t *testing.T) <-chan error {
+	called := make(chan error, 1)
 	go func() {
 		answer, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{Generator: "slow"})
-		called <- result{answer, err}
+		if err == nil && len(answer.GetTexts()) != 1 {
+			err = fmt.Errorf("the answer is %v", answer)
+		}
+		called <- err
 	}()
 	<-f.slow.waits
+	return called
+}
+
+func TestDrainWaitsForCalls(t *testing.T) {
+	f := newFixture(t, "")
+	called := f.callSlow(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*settling)
 	defer cancel()
 	drained := make(chan error, 1)
@@ -133,8 +123,8 @@ func TestDrainWaitsForCalls(t *testing.T) {
 		t.Errorf("a call while it drains: %v", answer) // it may be in time, or refused
 	}
 	close(f.slow.release)
-	if got := <-called; got.err != nil || len(got.answer.GetTexts()) != 1 {
-		t.Errorf("the call: %v, %v", got.answer, got.err)
+	if err := <-called; err != nil {
+		t.Errorf("the call: %v", err)
 	}
 	if err := <-drained; err != nil {
 		t.Errorf("drain: %v", err)
@@ -143,12 +133,7 @@ func TestDrainWaitsForCalls(t *testing.T) {
 
 func TestDrainCutsCallsOffWhenItsContextEnds(t *testing.T) {
 	f := newFixture(t, "")
-	called := make(chan error, 1)
-	go func() {
-		_, err := f.ids.Next(t.Context(), &snowfencev1.NextRequest{Generator: "slow"})
-		called <- err
-	}()
-	<-f.slow.waits
+	called := f.callSlow(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*settling)
 	defer cancel()
 	if err := f.server.Drain(ctx); !errors.Is(err, context.DeadlineExceeded) {

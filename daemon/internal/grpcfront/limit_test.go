@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -35,18 +36,14 @@ func TestConnectionMustBeginInTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		if err := errors.Join(c.SetDeadline(time.Now().Add(soon)), func() error { _, err := io.WriteString(c, sent); return err }()); err != nil {
+		_, err = io.WriteString(c, sent)
+		if err = errors.Join(err, c.SetDeadline(time.Now().Add(soon))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.Copy(io.Discard, c); isTimeout(err) {
+		if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("%s: the connection is still open", name)
 		}
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 func TestRequestBeyondItsLimitIsRefused(t *testing.T) {
@@ -65,32 +62,24 @@ func TestRequestBeyondItsLimitIsRefused(t *testing.T) {
 
 func TestStreamsAreLimited(t *testing.T) {
 	f := newFixture(t, "one "+token.HashOf("of-the-first").String()+"\ntwo "+token.HashOf("of-the-second").String())
-	as := func(token string) context.Context {
-		return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
-	}
+	one, two := bearing(t, "Bearer of-the-first"), bearing(t, "Bearer of-the-second")
 	for range maxOfOne / maxCalls {
 		client := snowfencev1.NewIdsClient(f.dial(t))
 		for range maxCalls {
-			if _, err := client.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Generator: "slow", Chunk: 1}); err != nil {
+			if _, err := client.Stream(one, &snowfencev1.StreamRequest{Generator: "slow", Chunk: 1}); err != nil {
 				t.Fatal(err)
 			}
 			<-f.slow.waits
 		}
 	}
-	stream, err := f.ids.Stream(as("of-the-first"), &snowfencev1.StreamRequest{Total: 1})
-	if err == nil {
-		_, err = stream.Recv()
-	}
+	_, err := first(f.ids.Stream(one, &snowfencev1.StreamRequest{Total: 1}))
 	if got := detailsOf(t, err); status.Code(err) != codes.ResourceExhausted || got != (details{"RATE_LIMITED", "", time.Second}) {
 		t.Errorf("one more: %v, %+v", err, got)
 	}
-	if _, err := f.ids.Next(as("of-the-first"), &snowfencev1.NextRequest{}); err != nil {
+	if _, err := f.ids.Next(one, &snowfencev1.NextRequest{}); err != nil {
 		t.Errorf("another call: %v", err)
 	}
-	if stream, err = f.ids.Stream(as("of-the-second"), &snowfencev1.StreamRequest{Total: 1}); err == nil {
-		_, err = stream.Recv()
-	}
-	if err != nil {
+	if _, err := first(f.ids.Stream(two, &snowfencev1.StreamRequest{Total: 1})); err != nil {
 		t.Errorf("another client: %v", err)
 	}
 }
@@ -244,7 +233,7 @@ func TestStreamGoesOnBeyondTheTimeOfItsFirstMessage(t *testing.T) {
 func TestConnectionOfWrongTokensAloneEnds(t *testing.T) {
 	f := newFixture(t, "Correct-horse-battery")
 	next := func(c *grpc.ClientConn, token string) codes.Code {
-		_, err := snowfencev1.NewIdsClient(c).Next(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), &snowfencev1.NextRequest{})
+		_, err := snowfencev1.NewIdsClient(c).Next(bearing(t, "Bearer "+token), &snowfencev1.NextRequest{})
 		return status.Code(err)
 	}
 	guessing, shared := f.dial(t), f.dial(t)

@@ -3,12 +3,12 @@ package grpcfront
 import (
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,21 +32,6 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/token"
 )
-
-// numbers mints 1, 2, 3, … with a hole after each hundred.
-type numbers struct{ last atomic.Int64 }
-
-func (*numbers) Form() kind.Form { return kind.Number }
-func (m *numbers) Mint(ctx context.Context, n int, into *kind.Batch) error {
-	ids, err := into.GrowNumbers(n)
-	for i := range ids {
-		if m.last.Load()%100 == 0 {
-			m.last.Add(1)
-		}
-		ids[i] = snowfence.ID(m.last.Add(1))
-	}
-	return errors.Join(err, ctx.Err())
-}
 
 // slow is a minter that waits until it is released.
 type slow struct {
@@ -75,7 +60,7 @@ type fixture struct {
 	address string
 	ids     snowfencev1.IdsClient
 	conn    *grpc.ClientConn
-	minter  *numbers
+	minter  *fronttest.Numbers
 	slow    slow
 	late    func(kind.Minter) // makes late serve
 	memory  *budget.Budget
@@ -95,7 +80,7 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 		c.Limits, c.Generators = limits, map[string]config.Generator{"default": {}, "texts": {}, "late": {}, "slow": {}}
 	})
 	memory := budget.New(fixtureMemory)
-	f := &fixture{memory: memory, minter: new(numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}}
+	f := &fixture{memory: memory, minter: new(fronttest.Numbers), slow: slow{waits: make(chan struct{}), release: make(chan struct{})}}
 	s := fronttest.Service(t, service.Config{Settings: c, Tokens: fronttest.Ring(t, tokens), Memory: memory},
 		map[string]kind.Minter{"default": f.minter, "texts": fronttest.Texts{}, "slow": f.slow})
 	f.late = func(m kind.Minter) {
@@ -118,6 +103,11 @@ func newLimitedFixture(t *testing.T, tokens string, limits config.Limits) *fixtu
 	return f
 }
 
+// bearing is the context of a call that shows a token.
+func bearing(t *testing.T, authorization string) context.Context {
+	return metadata.AppendToOutgoingContext(t.Context(), "authorization", authorization)
+}
+
 // dial returns another client.
 func (f *fixture) dial(t *testing.T) *grpc.ClientConn {
 	t.Helper()
@@ -129,14 +119,23 @@ func (f *fixture) dial(t *testing.T) *grpc.ClientConn {
 	return c
 }
 
-// open returns a stream whose first message was read.
-func (f *fixture) open(t *testing.T, c *grpc.ClientConn, r *snowfencev1.StreamRequest) (grpc.ServerStreamingClient[snowfencev1.NextResponse], error) {
-	t.Helper()
-	stream, err := snowfencev1.NewIdsClient(c).Stream(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
+// first reads the first message of a stream. It returns the error that the stream was not opened with, or that it ends with.
+func first[M any](stream grpc.ServerStreamingClient[M], err error) (grpc.ServerStreamingClient[M], error) {
+	if err == nil {
+		_, err = stream.Recv()
 	}
-	_, err = stream.Recv()
+	return stream, err
+}
+
+// reflected asks a connection for the names of its services.
+func reflected(ctx context.Context, c *grpc.ClientConn) (grpc_reflection_v1.ServerReflection_ServerReflectionInfoClient, error) {
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(c).ServerReflectionInfo(ctx)
+	if err == nil {
+		err = stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
+	}
+	if err == nil || errors.Is(err, io.EOF) { // the reason of an end is read
+		_, err = stream.Recv()
+	}
 	return stream, err
 }
 
@@ -144,16 +143,19 @@ func TestNextAnswersInTheFormOfTheIDs(t *testing.T) {
 	f := newFixture(t, "")
 	for _, c := range []struct {
 		request *snowfencev1.NextRequest
+		gap     int64 // between two numbers
 		ids     []int64
 		ranges  [][2]int64
 		texts   []string
 	}{
-		{&snowfencev1.NextRequest{}, []int64{2}, nil, nil},
-		{&snowfencev1.NextRequest{Generator: "default", Count: 2}, []int64{3, 4}, nil, nil},
-		{&snowfencev1.NextRequest{Count: 100, Ranges: true}, nil, [][2]int64{{5, 96}, {102, 4}}, nil},
-		{&snowfencev1.NextRequest{Generator: "texts", Count: 2}, nil, nil, []string{"T-1", "T-1"}},
-		{&snowfencev1.NextRequest{Generator: "texts", Ranges: true}, nil, nil, []string{"T-1"}},
+		{&snowfencev1.NextRequest{}, 0, []int64{1}, nil, nil},
+		{&snowfencev1.NextRequest{Generator: "default", Count: 2}, 0, []int64{2, 3}, nil, nil},
+		{&snowfencev1.NextRequest{Count: 100, Ranges: true}, 0, nil, [][2]int64{{4, 100}}, nil},
+		{&snowfencev1.NextRequest{Count: 2, Ranges: true}, 1, nil, [][2]int64{{105, 1}, {107, 1}}, nil},
+		{&snowfencev1.NextRequest{Generator: "texts", Count: 2}, 0, nil, nil, []string{"T-1", "T-1"}},
+		{&snowfencev1.NextRequest{Generator: "texts", Ranges: true}, 0, nil, nil, []string{"T-1"}},
 	} {
+		f.minter.Gap = c.gap
 		got, err := f.ids.Next(t.Context(), c.request)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +193,7 @@ func TestStreamEndsAtItsTotal(t *testing.T) {
 
 func TestStreamMintsNoMoreThanItsClientReads(t *testing.T) {
 	f := newFixture(t, "")
-	if _, err := f.open(t, f.conn, &snowfencev1.StreamRequest{Chunk: 10_000}); err != nil {
+	if _, err := first(f.ids.Stream(t.Context(), &snowfencev1.StreamRequest{Chunk: 10_000})); err != nil {
 		t.Fatal(err)
 	}
 	// The client's window and the server's queue have some 64 KiB each, and a message 30 KB.
@@ -233,7 +235,7 @@ func TestProblemIsAStatusWithDetails(t *testing.T) {
 		return err
 	}
 	stream := func(r *snowfencev1.StreamRequest) error {
-		_, err := f.open(t, f.conn, r)
+		_, err := first(f.ids.Stream(t.Context(), r))
 		return err
 	}
 	decode := func(r *snowfencev1.DecodeRequest) error {
@@ -320,10 +322,7 @@ func TestDecodeAnswersTheDocument(t *testing.T) {
 
 func TestTokenIsAskedForButForHealth(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts")
-	with := func(value string) context.Context {
-		return metadata.AppendToOutgoingContext(t.Context(), "authorization", value)
-	}
-	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{Generator: "texts"}); err != nil {
+	if _, err := f.ids.Next(bearing(t, "Bearer of-one-generator"), &snowfencev1.NextRequest{Generator: "texts"}); err != nil {
 		t.Fatal(err) // or wrong tokens would end the connection
 	}
 	for name, c := range map[string]struct {
@@ -331,38 +330,20 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 		code codes.Code
 	}{
 		"none":         {t.Context(), codes.Unauthenticated},
-		"wrong":        {with("Bearer wrong"), codes.Unauthenticated},
-		"not a bearer": {with("Basic of-one-generator"), codes.Unauthenticated},
-		"right":        {with("Bearer of-one-generator"), codes.OK},
+		"wrong":        {bearing(t, "Bearer wrong"), codes.Unauthenticated},
+		"not a bearer": {bearing(t, "Basic of-one-generator"), codes.Unauthenticated},
+		"right":        {bearing(t, "Bearer of-one-generator"), codes.OK},
 	} {
-		if _, err := f.ids.Next(c.ctx, &snowfencev1.NextRequest{Generator: "texts"}); status.Code(err) != c.code {
-			t.Errorf("%s: %v", name, err)
-		}
-		stream, err := f.ids.Stream(c.ctx, &snowfencev1.StreamRequest{Generator: "texts", Total: 1})
-		if err == nil {
-			_, err = stream.Recv()
-		}
-		if status.Code(err) != c.code {
-			t.Errorf("%s, a stream: %v", name, err)
-		}
-		reflect, err := grpc_reflection_v1.NewServerReflectionClient(f.conn).ServerReflectionInfo(c.ctx)
-		if err == nil {
-			_ = reflect.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}})
-			_, err = reflect.Recv()
-		}
-		if status.Code(err) != c.code {
-			t.Errorf("%s, reflection: %v", name, err)
-		}
 		health := grpc_health_v1.NewHealthClient(f.conn)
-		watch, err := health.Watch(c.ctx, &grpc_health_v1.HealthCheckRequest{})
-		if err == nil {
-			_, err = watch.Recv()
-		}
-		if status.Code(err) != c.code {
-			t.Errorf("%s, a watch of health: %v", name, err)
-		}
-		if _, err := health.List(c.ctx, &grpc_health_v1.HealthListRequest{}); status.Code(err) != c.code {
-			t.Errorf("%s, a list of health: %v", name, err)
+		_, call := f.ids.Next(c.ctx, &snowfencev1.NextRequest{Generator: "texts"})
+		_, stream := first(f.ids.Stream(c.ctx, &snowfencev1.StreamRequest{Generator: "texts", Total: 1}))
+		_, reflection := reflected(c.ctx, f.conn)
+		_, watch := first(health.Watch(c.ctx, &grpc_health_v1.HealthCheckRequest{}))
+		_, list := health.List(c.ctx, &grpc_health_v1.HealthListRequest{})
+		for what, err := range map[string]error{"a call": call, "a stream": stream, "reflection": reflection, "a watch of health": watch, "a list of health": list} {
+			if status.Code(err) != c.code {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
 		}
 	}
 	// The token is looked at before the first message comes. Else the stream would wait for one.
@@ -375,10 +356,10 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 	if status.Code(err) != codes.Unauthenticated {
 		t.Errorf("a stream without a message: %v", err)
 	}
-	if _, err := f.ids.Next(with("Bearer of-one-generator"), &snowfencev1.NextRequest{}); status.Code(err) != codes.PermissionDenied {
+	if _, err := f.ids.Next(bearing(t, "Bearer of-one-generator"), &snowfencev1.NextRequest{}); status.Code(err) != codes.PermissionDenied {
 		t.Errorf("another generator: %v", err)
 	}
-	if got, err := f.ids.Generators(with("Bearer of-one-generator"), &snowfencev1.GeneratorsRequest{}); err != nil || len(got.GetGenerators()) != 1 {
+	if got, err := f.ids.Generators(bearing(t, "Bearer of-one-generator"), &snowfencev1.GeneratorsRequest{}); err != nil || len(got.GetGenerators()) != 1 {
 		t.Errorf("sees %v, %v", got, err)
 	}
 	if _, err := grpc_health_v1.NewHealthClient(f.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
@@ -388,7 +369,7 @@ func TestTokenIsAskedForButForHealth(t *testing.T) {
 
 func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts")
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-one-generator")
+	ctx := bearing(t, "Bearer of-one-generator")
 	health := grpc_health_v1.NewHealthClient(f.conn)
 	list, err := health.List(ctx, &grpc_health_v1.HealthListRequest{})
 	if err != nil {
@@ -400,11 +381,7 @@ func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 	for name, want := range map[string]codes.Code{
 		"": codes.OK, "snowfence.v1.Ids": codes.OK, "texts": codes.OK, "default": codes.PermissionDenied, "none": codes.PermissionDenied,
 	} {
-		watch, err := health.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: name})
-		if err == nil {
-			_, err = watch.Recv()
-		}
-		if status.Code(err) != want {
+		if _, err := first(health.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: name})); status.Code(err) != want {
 			t.Errorf("watch %q: %v, want %s", name, err, want)
 		}
 	}
@@ -413,7 +390,7 @@ func TestTokenSeesTheHealthOfItsGeneratorsAlone(t *testing.T) {
 func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	f := newFixture(t, "few "+token.HashOf("of-one-generator").String()+" generators=texts\nall "+token.HashOf("of-all").String())
 	health := grpc_health_v1.NewHealthClient(f.conn)
-	known := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer of-all")
+	known := bearing(t, "Bearer of-all")
 	if _, err := health.Check(known, &grpc_health_v1.HealthCheckRequest{}); err != nil {
 		t.Fatal(err) // or wrong tokens would end the connection
 	}
@@ -425,7 +402,7 @@ func TestNoNameCanBeGuessedByHealth(t *testing.T) {
 	} {
 		ctx := t.Context()
 		if shown != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", shown)
+			ctx = bearing(t, shown)
 		}
 		for i, name := range []string{"texts", "late", "none"} {
 			if _, err := health.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: name}); status.Code(err) != want[i] {
@@ -486,7 +463,7 @@ func TestHealthFollowsTheGenerators(t *testing.T) {
 	if check("default") != serving || check("late") != not || check("") != not || check("snowfence.v1.Ids") != not {
 		t.Error("a generator that starts is not seen")
 	}
-	f.late(new(numbers))
+	f.late(new(fronttest.Numbers))
 	if next, err := watch.Recv(); err != nil || next.GetStatus() != serving {
 		t.Errorf("watched %v, %v", next, err)
 	}
