@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -19,22 +17,14 @@ func TestAgentsAreCountedOneByOneUpToALimit(t *testing.T) {
 			}
 		}
 	}
-	registry, err := NewRegistry("v0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := registry.Register(front); err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	body := scraped(t, front)
 	wantLines(
-		t, w.Body.String(),
+		t, body,
 		`snowfence_front_agent_ids_total{agent="agent-0",front="thrift"} 3`,
 		`snowfence_front_agent_ids_total{agent="agent-99",front="thrift"} 3`,
 		`snowfence_front_agent_ids_total{agent="other",front="thrift"} 150`,
 	)
-	if n := strings.Count(w.Body.String(), "snowfence_front_agent_ids_total{"); n != maxAgents+1 {
+	if n := strings.Count(body, "snowfence_front_agent_ids_total{"); n != maxAgents+1 {
 		t.Errorf("%d series, want %d", n, maxAgents+1)
 	}
 }

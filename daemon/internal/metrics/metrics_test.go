@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/daemon/config"
+	"snowfence.example/snowfence/daemon/internal/fronttest"
 	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/daemon/kind"
@@ -23,40 +23,56 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// leased is a minter with a lease that a test makes up.
-type leased struct{ status kind.Lease }
+// minting is a minter with a state that a test makes up.
+type minting struct{ caps kind.Caps }
 
-func (leased) Form() kind.Form { return kind.Number }
-
-func (leased) Mint(_ context.Context, n int, into *kind.Batch) error {
+func (minting) Form() kind.Form   { return kind.Number }
+func (m minting) Caps() kind.Caps { return m.caps }
+func (minting) Mint(_ context.Context, n int, into *kind.Batch) error {
 	_, err := into.GrowNumbers(n)
 	return err
 }
 
-func (l leased) Caps() kind.Caps {
-	return kind.Caps{Lease: func() kind.Lease { return l.status }}
+func leased(l kind.Lease) minting {
+	return minting{kind.Caps{Lease: func() kind.Lease { return l }}}
 }
 
-// scrape returns a scrape of the handler.
-func scrape(t *testing.T, s *service.Service, with store.Store) string {
+func counted(c kind.Counter) minting {
+	return minting{kind.Caps{Counter: func() kind.Counter { return c }}}
+}
+
+// scraped returns a scrape of these collectors.
+func scraped(t *testing.T, all ...prometheus.Collector) string {
 	t.Helper()
-	registry, err := NewRegistry("1.2.3")
+	registry, err := NewRegistry("1.2.3", all...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := registry.Register(NewCollector(s)); err != nil {
-		t.Fatal(err)
-	}
-	if with != nil {
-		watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
-		if err != nil {
-			t.Fatal(err)
-		}
-		use(t, watch.Time("", with))
-	}
+	return read(registry)
+}
+
+// read returns a scrape of the handler.
+func read(registry *prometheus.Registry) string {
 	w := httptest.NewRecorder()
 	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
+}
+
+// stopwatch is one by the system's clock, and its registry.
+func stopwatch(t *testing.T) (*Stopwatch, *prometheus.Registry) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return watch, registry
+}
+
+// faulty is a store in memory whose requests for the key "fail" fail.
+func faulty() store.Store {
+	fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Key == "fail" })
+	return faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())
 }
 
 // use makes one request of every kind, each with every result.
@@ -85,13 +101,7 @@ func use(t *testing.T, s store.Store) {
 
 func testService(t *testing.T) *service.Service {
 	t.Helper()
-	c := config.Default()
-	c.Store = "mem:"
-	c, err := c.Complete()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return service.New(service.Config{Settings: c})
+	return service.New(service.Config{Settings: fronttest.Settings(t)})
 }
 
 func wantLines(t *testing.T, body string, lines ...string) {
@@ -103,31 +113,20 @@ func wantLines(t *testing.T, body string, lines ...string) {
 	}
 }
 
-// counted is a minter whose ids a store counts.
-type counted struct {
-	kind.Minter
-	status kind.Counter
-}
-
-func (c counted) Form() kind.Form { return kind.Number }
-func (c counted) Caps() kind.Caps {
-	return kind.Caps{Counter: func() kind.Counter { return c.status }}
-}
-
 func TestScrapeShowsHowFarACounterIs(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", counted{}); err != nil {
+	if err := s.Serve("default", counted(kind.Counter{})); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"generator_ends", "counter_next", "counter_left"} {
-		if body := scrape(t, s, nil); strings.Contains(body, "snowfence_"+name) {
+		if body := scraped(t, NewCollector(s)); strings.Contains(body, "snowfence_"+name) {
 			t.Errorf("%s is shown, which is not known:\n%s", name, body)
 		}
 	}
-	if err := s.Serve("default", counted{status: kind.Counter{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)}}); err != nil {
+	if err := s.Serve("default", counted(kind.Counter{Next: 100, Limit: 999, Left: 900, Waiting: 3, RunsOut: time.Unix(1_800_000_000, 0)})); err != nil {
 		t.Fatal(err)
 	}
-	wantLines(t, scrape(t, s, nil),
+	wantLines(t, scraped(t, NewCollector(s)),
 		`snowfence_counter_next{generator="default"} 100`,
 		`snowfence_counter_left{generator="default"} 900`,
 		`snowfence_counter_waiting{generator="default"} 3`,
@@ -148,17 +147,17 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 		return use.Mint(t.Context(), n, &b)
 	}
 	_ = mint(1) // it is starting, and counts that
-	wantLines(t, scrape(t, s, nil),
+	wantLines(t, scraped(t, NewCollector(s)),
 		`snowfence_generator_ready{generator="default"} 0`,
 		`snowfence_generator_standby{generator="default"} 0`,
 		`snowfence_requests_total{generator="default",result="starting"} 1`,
 		`snowfence_build_info{version="1.2.3"} 1`,
 	)
-	l := leased{kind.Lease{
+	l := leased(kind.Lease{
 		Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3, Window: time.Minute, Left: 42 * time.Second, Losses: 2, Outages: 4, WindowsEnded: 5, Extensions: 9,
 		ClockOffset: -1500 * time.Millisecond, ClockCompared: true, HorizonIn: time.Hour,
 		Generator: snowfence.GeneratorStatus{Drift: 10 * time.Millisecond, Behind: 2 * time.Second, Waits: 5},
-	}}
+	})
 	if err := s.Serve("default", l); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +166,7 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantLines(t, scrape(t, s, nil),
+	wantLines(t, scraped(t, NewCollector(s)),
 		`snowfence_ids_total{generator="default"} 100`,
 		`snowfence_requests_total{generator="default",result="ok"} 2`,
 		`snowfence_generator_ready{generator="default"} 1`,
@@ -190,10 +189,10 @@ func TestScrapeShowsWhatTheServiceCounts(t *testing.T) {
 
 func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", leased{kind.Lease{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3}}); err != nil {
+	if err := s.Serve("default", leased(kind.Lease{Layout: snowfence.DefaultLayout(), Worker: 7, Term: 3})); err != nil {
 		t.Fatal(err)
 	}
-	body := scrape(t, s, nil)
+	body := scraped(t, NewCollector(s))
 	wantLines(t, body, `snowfence_lease_remaining_seconds{generator="default"} 0`, `snowfence_lease_term{generator="default"} 0`)
 	for _, name := range []string{"snowfence_lease_info{", "snowfence_clock_offset_seconds{"} {
 		if strings.Contains(body, name) {
@@ -203,29 +202,16 @@ func TestNothingIsClaimedOfALeaseThatEndedOrAClockThatWasNotCompared(t *testing.
 }
 
 func TestClockIsShown(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	if err := registry.Register(NewClock(func() time.Time { return time.UnixMilli(1_800_000_000_250) })); err != nil {
-		t.Fatal(err)
-	}
-	w := httptest.NewRecorder()
-	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	wantLines(t, w.Body.String(), `snowfence_clock_timestamp_seconds 1.80000000025e+09`)
+	clock := NewClock(func() time.Time { return time.UnixMilli(1_800_000_000_250) })
+	wantLines(t, scraped(t, clock), `snowfence_clock_timestamp_seconds 1.80000000025e+09`)
 }
 
 func TestErrorsOfTheStoreAreCountedFromZero(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch, registry := stopwatch(t)
 	for _, name := range []string{"", "cache"} {
 		watch.Time(name, memstore.New().Client())
-	}
-	w := httptest.NewRecorder()
-	Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, operation := range []string{"get", "swap", "list"} {
-		for _, name := range []string{"", "cache"} {
-			wantLines(t, w.Body.String(), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error",store="`+name+`"} 0`)
+		for _, operation := range []string{"get", "swap", "list"} {
+			wantLines(t, read(registry), `snowfence_store_request_duration_seconds_count{operation="`+operation+`",result="error",store="`+name+`"} 0`)
 		}
 	}
 }
@@ -236,18 +222,17 @@ func TestRequestsToEachStoreAreSummed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Key == "fail" })
-	use(t, watch.Time("cache", faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())))
+	use(t, watch.Time("cache", faulty()))
 	if sum := watch.Sums()["cache"]; sum != (view.Requests{Answered: 3, Failed: 1, Took: 3 * time.Second}) {
 		t.Errorf("%+v", watch.Sums())
 	}
 }
 
 func TestRequestsToTheStoreAreTimedByResult(t *testing.T) {
-	fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Key == "fail" })
-	s := faultstore.New(memstore.New().Client(), fails, snowfence.SystemClock())
+	watch, registry := stopwatch(t)
+	use(t, watch.Time("", faulty()))
 	const name = "snowfence_store_request_duration_seconds_count"
-	wantLines(t, scrape(t, testService(t), s),
+	wantLines(t, read(registry),
 		name+`{operation="get",result="not-found",store=""} 1`,
 		name+`{operation="get",result="error",store=""} 1`,
 		name+`{operation="swap",result="ok",store=""} 1`,
@@ -258,14 +243,7 @@ func TestRequestsToTheStoreAreTimedByResult(t *testing.T) {
 
 func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
 	with := memstore.NewWith(memstore.Config{Now: snowfence.SystemClock().Wall}).Client()
-	registry, err := NewRegistry("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	watch, err := NewStopwatch(snowfence.SystemClock().Monotonic, registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	watch, _ := stopwatch(t)
 	_, bare := store.ClockOf(with)
 	if _, through := store.ClockOf(watch.Time("", with)); through != bare || !bare {
 		t.Errorf("clock shows through %v, bare %v, want both", through, bare)
@@ -274,12 +252,13 @@ func TestTimedStoreShowsTheClockOfItsEngine(t *testing.T) {
 
 func TestNamesAreWellFormed(t *testing.T) {
 	s := testService(t)
-	if err := s.Serve("default", leased{kind.Lease{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true}}); err != nil {
+	if err := s.Serve("default", leased(kind.Lease{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Second, ClockCompared: true})); err != nil {
 		t.Fatal(err)
 	}
-	body := scrape(t, s, memstore.New().Client())
+	watch, registry := stopwatch(t)
+	watch.Time("", memstore.New().Client())
 	var own strings.Builder
-	for line := range strings.Lines(body) {
+	for line := range strings.Lines(scraped(t, NewCollector(s)) + read(registry)) {
 		if strings.Contains(line, "snowfence_") {
 			own.WriteString(line)
 		}

@@ -2,13 +2,13 @@ package metrics
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/internal/view"
@@ -32,10 +32,7 @@ func TestWorkerIDsAreCountedOnceAMinuteAndNoScrapeWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = ids.Close(t.Context()) }()
-		registry, err := NewRegistry("1.2.3")
-		if err != nil {
-			t.Fatal(err)
-		}
+		registry := prometheus.NewRegistry()
 		pool := view.Pool{Store: s, Namespace: "orders"}
 		all := view.New(view.Config{
 			Service: testService(t), Pools: []view.Pool{pool, pool}, Clock: snowfence.SystemClock(), Requests: func() map[string]view.Requests { return nil },
@@ -48,12 +45,11 @@ func TestWorkerIDsAreCountedOnceAMinuteAndNoScrapeWaits(t *testing.T) {
 		}
 		shown := func() (lines []string) {
 			begun := time.Now()
-			w := httptest.NewRecorder()
-			Handler(registry).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			text := read(registry)
 			if took := time.Since(begun); took > 0 {
 				t.Errorf("a scrape waited for %s", took)
 			}
-			for line := range strings.Lines(w.Body.String()) {
+			for line := range strings.Lines(text) {
 				if strings.HasPrefix(line, "snowfence_namespace_workers{") || strings.HasPrefix(line, "snowfence_namespace_workers_silent{") {
 					lines = append(lines, line)
 				}
