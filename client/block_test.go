@@ -101,9 +101,7 @@ func TestMoreIsFetchedWhenHalfOfTheStockIsUsed(t *testing.T) {
 		} {
 			client, servers := connected(t, c.config, counting(new(atomic.Int64)))
 			for n := 1; n <= 31; n++ {
-				if _, err := client.Next(t.Context()); err != nil {
-					t.Error(err)
-				}
+				gives(t, client, snowfence.ID(n))
 				synctest.Wait()
 				if want, ok := c.requests[n]; ok && servers["a"].requests.Load() != want {
 					t.Errorf("%+v: %d requests after %d ids, want %d", c.config, servers["a"].requests.Load(), n, want)
@@ -127,9 +125,7 @@ func TestFetchedAheadIDsAreThrownAwayAtTheirAge(t *testing.T) {
 		} {
 			<-time.After(step.after)
 			synctest.Wait()
-			if id, err := c.Next(t.Context()); err != nil || id != step.want {
-				t.Errorf("%s later: %d, %v: want %d", step.after, id, err, step.want)
-			}
+			gives(t, c, step.want)
 			synctest.Wait()
 		}
 	})
@@ -143,11 +139,7 @@ func TestSlowServerStillFillsBlocks(t *testing.T) {
 			return count(words)
 		})
 		began := time.Now()
-		for want := range snowfence.ID(5) {
-			if id, err := c.Next(t.Context()); err != nil || id != want+1 {
-				t.Error(id, err)
-			}
-		}
+		gives(t, c, 1, 2, 3, 4, 5)
 		if took := time.Since(began); took != 500*time.Millisecond {
 			t.Errorf("five ids took %s", took)
 		}
@@ -170,10 +162,8 @@ func TestFetchingAheadGoesOnAfterAFailure(t *testing.T) {
 		synctest.Wait()
 		fails = false
 		<-time.After(mostPause)
-		for want := range snowfence.ID(40) {
-			if id, err := c.Next(t.Context()); err != nil || id != want+1 {
-				t.Error(id, err)
-			}
+		for n := range snowfence.ID(40) {
+			gives(t, c, n+1)
 		}
 	})
 }
@@ -192,9 +182,7 @@ func TestCallThatWaitsForABlockCanLeave(t *testing.T) {
 func TestClosedClientGivesNoIDsFetchedAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := connected(t, Config{Prefetch: 30, Batch: 10}, counting(new(atomic.Int64)))
-		if _, err := c.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gives(t, c, 1)
 		synctest.Wait()
 		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)

@@ -251,9 +251,7 @@ func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
 func TestIdleClientHasNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := connected(t, Config{}, counting(new(atomic.Int64)))
-		if _, err := c.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gives(t, c, 1)
 		c.done.Wait() // a goroutine that stays is a deadlock here
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"snowfence.example/snowfence"
 )
 
 // answers makes the answer of a server to the words of a command.
@@ -108,6 +110,16 @@ func newClient(t testing.TB, cfg Config) *Client {
 		}
 	})
 	return c
+}
+
+// gives checks that the next ids of a client are these.
+func gives(t *testing.T, c *Client, ids ...snowfence.ID) {
+	t.Helper()
+	for _, want := range ids {
+		if id, err := c.Next(t.Context()); err != nil || id != want {
+			t.Errorf("got %d, %v: want %d", id, err, want)
+		}
+	}
 }
 
 // listen serves on a port. It returns its address.

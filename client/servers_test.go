@@ -36,10 +36,8 @@ func TestServerThatFailsIsReplacedAndLeftAlone(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, servers := connected(t, Config{}, func([]string) string { return answer }, counting(new(atomic.Int64)))
-			for want := range snowfence.ID(3) {
-				if id, err := c.Next(t.Context()); err != nil || id != want+1 {
-					t.Errorf("a server that %s: %d, %v", name, id, err)
-				}
+			if gives(t, c, 1, 2, 3); t.Failed() {
+				t.Fatalf("with a server that %s", name)
 			}
 			if n := servers["a"].requests.Load(); n != 1 {
 				t.Errorf("a server that %s was asked %d times", name, n)
@@ -77,11 +75,7 @@ func TestLateAnswerIsNeverReadAsTheAnswerOfALaterRequest(t *testing.T) {
 			of.open.Go(func() { of.talk(far) })
 			return near, nil
 		}})
-		for _, want := range []snowfence.ID{2, 3} {
-			if id, err := c.Next(t.Context()); err != nil || id != want {
-				t.Errorf("got %d, %v: want %d", id, err, want)
-			}
-		}
+		gives(t, c, 2, 3)
 	})
 }
 
@@ -95,11 +89,7 @@ func TestServerThatFallsSilentIsAskedOnce(t *testing.T) {
 		return count(words)
 	})
 	c := newClient(t, Config{Servers: []string{falling, listen(t, count)}, Timeout: 20 * time.Millisecond})
-	for range 3 {
-		if _, err := c.Next(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
+	gives(t, c, 1, 2, 3)
 	if n := asked.Load(); n != 2 {
 		t.Errorf("it was asked %d times", n)
 	}
@@ -132,11 +122,9 @@ func TestPausesStartOverAfterAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		again := "-TRYAGAIN\r\n"
 		c, _ := connected(t, Config{}, script(again, again, again, again, ranges(1, 1), again, ranges(2, 1)))
-		for _, most := range []time.Duration{(10 + 20 + 40 + 80) * time.Millisecond, firstPause} {
+		for i, most := range []time.Duration{(10 + 20 + 40 + 80) * time.Millisecond, firstPause} {
 			began := time.Now()
-			if _, err := c.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
+			gives(t, c, snowfence.ID(i+1))
 			if took := time.Since(began); took < most/2 || took > most {
 				t.Errorf("a call took %s, want from %s to %s", took, most/2, most)
 			}
@@ -176,11 +164,7 @@ func TestConnectionThatEndsAfterItServedIsReplacedAtOnce(t *testing.T) {
 			return count(words)
 		}, count)
 		began := time.Now()
-		for want := range snowfence.ID(5) {
-			if id, err := c.Next(t.Context()); err != nil || id != want+1 {
-				t.Error(id, err)
-			}
-		}
+		gives(t, c, 1, 2, 3, 4, 5)
 		if n := servers["b"].requests.Load(); n != 0 || time.Since(began) != 0 {
 			t.Errorf("%d requests to the other server, %s", n, time.Since(began))
 		}
@@ -202,9 +186,7 @@ func TestServerComesBackWhenTheOtherFails(t *testing.T) {
 		c, servers := connected(t, Config{}, server(0), server(1))
 		for round := range 6 {
 			down[round%2], down[1-round%2] = false, true
-			if _, err := c.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
+			gives(t, c, snowfence.ID(round+1))
 		}
 		if a, b := servers["a"].requests.Load(), servers["b"].requests.Load(); a < 5 || b < 5 {
 			t.Errorf("%d requests to one, %d to the other", a, b)
@@ -233,11 +215,7 @@ func TestServerThatRefusesIsNotAskedAgainWhileAnotherServes(t *testing.T) {
 		if _, err := c.Next(t.Context()); err == nil {
 			t.Error("the refusal was not returned")
 		}
-		for range 3 {
-			if _, err := c.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
+		gives(t, c, 1, 2, 3)
 	})
 }
 
@@ -311,10 +289,8 @@ func TestAnswerThatRepeatsOrGoesBackIsRefused(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client, servers := connected(t, Config{Strict: c.strict}, script(c.answers...))
-			for _, want := range c.want {
-				if id, err := client.Next(t.Context()); err != nil || id != want {
-					t.Errorf("%s: got %d, %v: want %d", c.name, id, err, want)
-				}
+			if gives(t, client, c.want...); t.Failed() {
+				t.Fatal(c.name)
 			}
 			if n := servers["a"].requests.Load(); n != int64(len(c.answers)) {
 				t.Errorf("%s: %d requests, want %d", c.name, n, len(c.answers))
@@ -329,11 +305,7 @@ func TestStrictClientRefusesEqualAndLowerIDsOfAnotherServer(t *testing.T) {
 			first := script(ranges(100, 1), "-TRYAGAIN\r\n", ranges(101, 1))
 			second := func([]string) string { return ranges(given, 1) }
 			c, servers := connected(t, Config{Strict: true}, first, second)
-			for _, want := range []snowfence.ID{100, 101} {
-				if id, err := c.Next(t.Context()); err != nil || id != want {
-					t.Error(given, id, err)
-				}
-			}
+			gives(t, c, 100, 101)
 			if servers["b"].requests.Load() == 0 {
 				t.Error("the other server was not asked")
 			}
@@ -344,9 +316,7 @@ func TestStrictClientRefusesEqualAndLowerIDsOfAnotherServer(t *testing.T) {
 func TestServerThatOnlyRepeatsIsUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := connected(t, Config{}, func([]string) string { return ranges(5, 1) })
-		if _, err := c.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		gives(t, c, 5)
 		if _, err := c.Next(t.Context()); !errors.Is(err, ErrBackwards) || !errors.Is(err, ErrUnavailable) {
 			t.Error(err)
 		}
@@ -377,10 +347,8 @@ func TestAnswerThatOverlapsAnEarlierOneIsRefused(t *testing.T) {
 func TestFewAnswersAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := connected(t, Config{}, counting(new(atomic.Int64)))
-		for range 2 * remembered {
-			if _, err := c.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+		for n := range snowfence.ID(2 * remembered) {
+			gives(t, c, n+1)
 		}
 		if n := len(c.servers.all[0].recent); n != remembered {
 			t.Errorf("%d runs are remembered", n)
@@ -424,11 +392,7 @@ func TestTokenIsShownOnceAConnection(t *testing.T) {
 			return "+OK\r\n"
 		}
 		c, _ := connected(t, Config{Token: token}, answer)
-		for range 3 {
-			if _, err := c.Next(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
+		gives(t, c, 1, 2, 3)
 		if shown != 1 {
 			t.Errorf("the token was shown %d times", shown)
 		}

@@ -470,20 +470,6 @@ func TestWithdrawnTokenShowsTheFormAgain(t *testing.T) {
 	}
 }
 
-func TestPageOfAnotherSiteCanNotUseThePage(t *testing.T) {
-	f := serve(t, "")
-	for _, what := range []string{"GET /", "GET /ui/state", "GET /ui/runbook", "POST /ui/token token=x"} {
-		for header, want := range map[string]int{
-			"Sec-Fetch-Site: cross-site": 403, "Sec-Fetch-Site: same-site": 403, "Origin: http://elsewhere.example": 403, "Origin: null": 403,
-			"Host: rebound.example": 421, "Host: rebound.example:7600": 421,
-		} {
-			if answer, _ := f.ask(t, what, header); answer.Code != want {
-				t.Errorf("%s with %q: %d, want %d", what, header, answer.Code, want)
-			}
-		}
-	}
-}
-
 func TestLinkOfAnotherSiteOpensThePageAlone(t *testing.T) {
 	f := serve(t, "")
 	link := []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}

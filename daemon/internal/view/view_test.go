@@ -123,6 +123,13 @@ func (w *world) state() (view.State, view.Namespace) {
 	return s, s.Namespaces[0]
 }
 
+// still is the state of the daemon without a namespace.
+func (w *world) still(events *view.Events, flags map[view.Place]string) view.State {
+	return view.New(view.Config{
+		Service: w, Clock: snowfence.SystemClock(), Events: events, Flags: flags, Requests: func() map[string]view.Requests { return nil },
+	}).State(w.t.Context())
+}
+
 // pass lets time pass in the bubble.
 func pass(d time.Duration) {
 	expired, _ := snowfence.SystemClock().After(d)
@@ -262,16 +269,8 @@ func TestEachWorkerIDHasItsLetterAndItsClaimantsError(t *testing.T) {
 		if err := w.hold("a", 2, nil).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.operate(func(r *roster.Roster, d *roster.Desk) error {
-			_, err := r.Insist(t.Context(), 3, func(x roster.Worker) (roster.Worker, error) { return d.Quarantine(t.Context(), x, true) })
-			return err
-		})
-		w.operate(func(r *roster.Roster, d *roster.Desk) error {
-			_, err := r.Insist(t.Context(), 4, func(x roster.Worker) (roster.Worker, error) {
-				return d.Raise(t.Context(), x, r.Layout().TickAt(time.Now().Add(time.Hour)))
-			})
-			return err
-		})
+		w.operate(w.quarantine(true), 3)
+		w.operate(w.raise(), 4)
 		s, n := w.state()
 		if n.Bin != 1 || len(n.Cells) != 1024 || n.Cells[:6] != "oh.qr." || n.Capacity != "1024" || n.Counts["free"] != 1020 || n.Counts["foreign"] != 0 || len(n.Rest) != 1 || n.Rest[0].Number != 3 {
 			t.Errorf("%+v", n)
@@ -294,15 +293,39 @@ func TestEachWorkerIDHasItsLetterAndItsClaimantsError(t *testing.T) {
 	})
 }
 
-// operate uses a verb of an operator.
-func (w *world) operate(do func(*roster.Roster, *roster.Desk) error) {
+// verb is a verb of an operator on one worker id.
+type verb func(*roster.Roster, *roster.Desk, roster.Worker) (roster.Worker, error)
+
+// operate uses a verb on some worker ids.
+func (w *world) operate(do verb, numbers ...int64) {
 	w.t.Helper()
 	r, err := roster.Open(w.t.Context(), roster.Config{Store: w.store, Namespace: "orders"})
 	if err == nil {
-		err = r.Operate(w.t.Context(), roster.Patience{}, func(d *roster.Desk) error { return do(r, d) })
+		err = r.Operate(w.t.Context(), roster.Patience{}, func(d *roster.Desk) error {
+			for _, number := range numbers {
+				if _, err := r.Insist(w.t.Context(), number, func(x roster.Worker) (roster.Worker, error) { return do(r, d, x) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	if err != nil {
 		w.t.Fatal(err)
+	}
+}
+
+// quarantine sets a worker id's quarantine.
+func (w *world) quarantine(on bool) verb {
+	return func(_ *roster.Roster, d *roster.Desk, x roster.Worker) (roster.Worker, error) {
+		return d.Quarantine(w.t.Context(), x, on)
+	}
+}
+
+// raise raises a worker id's floor to an hour from now.
+func (w *world) raise() verb {
+	return func(r *roster.Roster, d *roster.Desk, x roster.Worker) (roster.Worker, error) {
+		return d.Raise(w.t.Context(), x, r.Layout().TickAt(time.Now().Add(time.Hour)))
 	}
 }
 
@@ -316,20 +339,8 @@ func TestACellShowsTheMostTellingOfItsWorkerIDs(t *testing.T) {
 		if _, err := roster.Create(t.Context(), config, layout, nil); err != nil {
 			t.Fatal(err)
 		}
-		w.operate(func(r *roster.Roster, d *roster.Desk) error {
-			for _, number := range []int64{1, 5, 1024} {
-				x, err := r.Worker(t.Context(), number)
-				if err == nil && number == 5 {
-					_, err = d.Quarantine(t.Context(), x, true)
-				} else if err == nil {
-					_, err = d.Raise(t.Context(), x, r.Layout().TickAt(time.Now().Add(time.Hour)))
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		w.operate(w.quarantine(true), 5)
+		w.operate(w.raise(), 1, 1024)
 		if _, n := w.state(); n.Bin != 1024 || len(n.Cells) != view.MaxCells || n.Cells[:3] != "qr." || n.Capacity != "4194304" {
 			t.Errorf("bins of %d, %q", n.Bin, n.Cells[:3])
 		}
@@ -449,7 +460,7 @@ func TestEventsAreBoundedAndKnowTheirEntry(t *testing.T) {
 	log.WithGroup("g").Warn(strings.Repeat("x", 1000), long...)
 	log.Error("lost a worker id", "error", errors.New("another process extends it: a copy of this one"), slog.Group("in", "n", 1))
 	w := &world{t: t}
-	s := view.New(view.Config{Service: w, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+	s := w.still(&events, nil)
 	if len(s.Events) != view.MaxEvents || s.Events[0].Number != view.MaxEvents+6 || s.Events[199].Number != 7 {
 		t.Fatalf("%d events, from %d on", len(s.Events), s.Events[0].Number)
 	}
@@ -472,7 +483,7 @@ func TestEventsAreBoundedAndKnowTheirEntry(t *testing.T) {
 	for range view.MaxEvents {
 		log.Warn(strings.Repeat("x", 1000), long...)
 	}
-	s = view.New(view.Config{Service: w, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+	s = w.still(&events, nil)
 	if text, err := json.Marshal(s.Events); err != nil || len(text) > 2*view.MaxEventText || len(s.Events) == 0 {
 		t.Errorf("%d events of %d bytes, %v", len(s.Events), len(text), err)
 	}
@@ -490,7 +501,7 @@ func TestIDsThatMayRepeatStayAProblemUntilTheProcessEnds(t *testing.T) {
 	for range 2 * view.MaxEvents {
 		all.Info("audit: a worker id is lent")
 	}
-	s := view.New(view.Config{Service: &world{t: t}, Clock: snowfence.SystemClock(), Events: &events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+	s := (&world{t: t}).still(&events, nil)
 	var found []string
 	for _, p := range s.Problems {
 		found = append(found, p.Severity+" "+p.About+" "+p.Entry)
@@ -503,12 +514,6 @@ func TestIDsThatMayRepeatStayAProblemUntilTheProcessEnds(t *testing.T) {
 func TestChangesOfHandsAreKeptFromOneLookToTheNext(t *testing.T) {
 	live(t, func(t *testing.T, w *world) {
 		pass(time.Hour)
-		operate := func(n int64, do func(*roster.Desk, roster.Worker) (roster.Worker, error)) {
-			w.operate(func(r *roster.Roster, d *roster.Desk) error {
-				_, err := r.Insist(t.Context(), n, func(x roster.Worker) (roster.Worker, error) { return do(d, x) })
-				return err
-			})
-		}
 		look := func() []view.Change {
 			pass(3 * time.Second)
 			w.view.State(t.Context())
@@ -521,10 +526,10 @@ func TestChangesOfHandsAreKeptFromOneLookToTheNext(t *testing.T) {
 			t.Errorf("a first look shows changes: %+v", all)
 		}
 		_ = gives.Close(t.Context())
-		operate(3, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) { return d.Release(t.Context(), x) })
-		operate(4, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) {
-			return d.Quarantine(t.Context(), x, true)
-		})
+		w.operate(func(_ *roster.Roster, d *roster.Desk, x roster.Worker) (roster.Worker, error) {
+			return d.Release(t.Context(), x)
+		}, 3)
+		w.operate(w.quarantine(true), 4)
 		seen := time.Now()
 		look()
 		w.hold("d", 1, nil)
@@ -533,9 +538,7 @@ func TestChangesOfHandsAreKeptFromOneLookToTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = passes.Close(t.Context())
-		operate(4, func(d *roster.Desk, x roster.Worker) (roster.Worker, error) {
-			return d.Quarantine(t.Context(), x, false)
-		})
+		w.operate(w.quarantine(false), 4)
 		w.set(func() { w.away = true })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -563,18 +566,9 @@ func TestChangesOfANamespaceAreBounded(t *testing.T) {
 	live(t, func(t *testing.T, w *world) {
 		w.hold("a", 1000, nil)
 		w.state()
-		w.operate(func(r *roster.Roster, d *roster.Desk) error {
-			for number := range int64(view.MaxChanges + 10) {
-				x, err := r.Worker(t.Context(), number)
-				if err == nil {
-					_, err = d.Quarantine(t.Context(), x, true)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		for number := range int64(view.MaxChanges + 10) {
+			w.operate(w.quarantine(true), number)
+		}
 		pass(3 * time.Second)
 		w.state()
 		pass(time.Second)
@@ -613,7 +607,7 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 	} {
 		x.status.Name = "g"
 		w := &world{t: t, statuses: []front.Status{x.status}}
-		s := view.New(view.Config{Service: w, Clock: snowfence.SystemClock(), Events: &w.events, Requests: func() map[string]view.Requests { return nil }}).State(t.Context())
+		s := w.still(&w.events, nil)
 		if len(s.Problems) != min(len(x.severity), 1) || x.severity != "" && !has(s, x.severity, "g", x.entry) {
 			t.Errorf("%s: %+v", name, s.Problems)
 		}
@@ -701,10 +695,7 @@ func TestStateShowsTheLatestRefusalsAndTheFlagsOfCommands(t *testing.T) {
 	for i := range uint64(view.MaxRefusals + 50) {
 		w.refusals = append(w.refusals, front.Refusal{Generator: "g", Type: front.RateLimited, Count: 1 << 60, Token: fmt.Sprint(i)})
 	}
-	s := view.New(view.Config{
-		Service: w, Clock: snowfence.SystemClock(), Events: &w.events, Requests: func() map[string]view.Requests { return nil },
-		Flags: map[view.Place]string{{Namespace: "orders"}: " --config '/etc/a b.yaml'"},
-	}).State(t.Context())
+	s := w.still(&w.events, map[view.Place]string{{Namespace: "orders"}: " --config '/etc/a b.yaml'"})
 	text, err := json.Marshal(s.Refusals[0])
 	if want := `{"generator":"g","problem":"rate-limited","count":"1152921504606846976","last":"0001-01-01T00:00:00Z","token":"0"}`; string(text) != want || err != nil || len(s.Refusals) != view.MaxRefusals {
 		t.Errorf("%d refusals, the first is %s, want %s: %v", len(s.Refusals), text, want, err)
