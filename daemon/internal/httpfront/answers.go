@@ -66,9 +66,9 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	switch {
 	case r.Method == http.MethodHead:
 	case form == typeJSON:
-		b.writeJSON(w)
+		b.write(w, `{"ids":["`, `","`, "\"]}\n") // package kind ensures that ids need no escapes
 	default:
-		b.writeLines(w)
+		b.write(w, "", "\n", "\n")
 	}
 	return nil
 }
@@ -93,40 +93,20 @@ func (b *buffer) release(to *sync.Pool) {
 	to.Put(b)
 }
 
-// writeJSON writes {"ids":["…","…"]}. Package kind ensures that ids can stand there without escapes.
-func (b *buffer) writeJSON(w http.ResponseWriter) {
-	b.text = append(b.text, `{"ids":[`...)
+// write writes the ids, with texts before, between and after them.
+func (b *buffer) write(w http.ResponseWriter, before, between, after string) {
+	b.text = append(b.text, before...)
 	for i := range b.batch.Len() {
 		if i > 0 {
-			b.text = append(b.text, ',')
+			b.text = append(b.text, between...)
 		}
-		b.text = append(b.text, '"')
 		b.text = b.batch.AppendID(b.text, i)
-		b.text = append(b.text, '"')
-		if !b.flushWhenFull(w) {
+		if full := cap(b.text)-len(b.text) <= kind.MaxText+len(`,""]}`)+1; full && !b.flush(w) {
 			return
 		}
 	}
-	b.text = append(b.text, "]}\n"...)
+	b.text = append(b.text, after...)
 	b.flush(w)
-}
-
-// writeLines writes one id a line.
-func (b *buffer) writeLines(w http.ResponseWriter) {
-	for i := range b.batch.Len() {
-		b.text = append(b.batch.AppendID(b.text, i), '\n')
-		if !b.flushWhenFull(w) {
-			return
-		}
-	}
-	b.flush(w)
-}
-
-func (b *buffer) flushWhenFull(w http.ResponseWriter) bool {
-	if cap(b.text)-len(b.text) > kind.MaxText+len(`,""]}`)+1 {
-		return true
-	}
-	return b.flush(w)
 }
 
 // flush writes and empties the text. It fails when the client is gone: its ids may be lost.

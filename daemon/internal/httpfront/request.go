@@ -179,10 +179,7 @@ func isForm(r *http.Request) bool {
 func parameters(r *http.Request, known ...string) (url.Values, error) {
 	refuse := func(name, limit string) error {
 		name = front.Shown(name)
-		return &problem{
-			Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
-			Detail: "parameter " + strconv.Quote(name) + " " + limit, Field: name, Limit: limit,
-		}
+		return wrongQuery("parameter "+strconv.Quote(name)+" "+limit, name, "", limit)
 	}
 	if r.URL.RawQuery == "" {
 		return nil, nil

@@ -143,8 +143,12 @@ func seriesQuery(r *call, known ...string) (url.Values, kind.Series, error) {
 
 func invalidQuery(field, value, limit string) error {
 	value = front.Shown(value)
+	return wrongQuery(field+" is "+strconv.Quote(value)+": "+limit, field, value, limit)
+}
+
+func wrongQuery(detail, field, value, limit string) error {
 	return &problem{
 		Status: http.StatusBadRequest, Type: typeInvalidQuery, Title: "The query can not be used",
-		Detail: field + " is " + strconv.Quote(value) + ": " + limit, Field: field, Value: value, Limit: limit,
+		Detail: detail, Field: field, Value: value, Limit: limit,
 	}
 }

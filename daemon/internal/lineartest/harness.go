@@ -23,10 +23,6 @@ type Harness struct {
 	// scheduler's order.
 	Seed uint64
 
-	// Swaps is how many each of the goroutines makes. Zero means 60. A checker's
-	// work grows with the swaps on one key: stay below some hundreds.
-	Swaps int
-
 	// Timeout is how long the run may take, and then again the verdict on its
 	// history. Zero means 30 seconds.
 	Timeout time.Duration
@@ -36,6 +32,7 @@ const (
 	clients     = 3               // that work on the store
 	goroutines  = 2               // on each client
 	keys        = 3               // registers that they swap
+	swaps       = 60              // of each goroutine; a checker's work grows with the swaps on one key
 	callTimeout = 2 * time.Second // how long one call may take
 )
 
@@ -61,9 +58,6 @@ func Run(t *testing.T, h Harness) {
 
 // Check is Run that returns an error.
 func Check(ctx context.Context, h Harness) error {
-	if h.Swaps <= 0 {
-		h.Swaps = 60
-	}
 	if h.Timeout <= 0 {
 		h.Timeout = 30 * time.Second
 	}

@@ -312,7 +312,6 @@ func TestStoreThatDoesNotComeBackFailsTheRun(t *testing.T) {
 	err := lineartest.Check(t.Context(), lineartest.Harness{
 		Open:         func(context.Context) (store.Store, error) { return &broken{memory.Client(), swap}, nil },
 		Disturbances: []lineartest.Disturbance{{Name: "outage", Do: func(context.Context) error { close(gone); return nil }}},
-		Swaps:        10,
 		Timeout:      500 * time.Millisecond,
 	})
 	if !errors.Is(err, context.DeadlineExceeded) {

@@ -41,7 +41,7 @@ func (h Harness) record(ctx context.Context) (history, error) {
 	defer cancel()
 	r := &recorder{
 		Harness: h, clock: snowfence.SystemClock(), prefix: "lineartest-" + strings.ToLower(crand.Text()) + "/",
-		between: max(1, clients*goroutines*h.Swaps/(len(h.Disturbances)+1)),
+		between: max(1, clients*goroutines*swaps/(len(h.Disturbances)+1)),
 	}
 	for range h.Disturbances {
 		r.turns = append(r.turns, make(chan struct{}))
@@ -204,7 +204,7 @@ type worker struct {
 // race, and some under an old one, so that a store that compares carelessly is
 // caught.
 func (w *worker) work(ctx context.Context) error {
-	for range w.r.Swaps {
+	for range swaps {
 		key := w.r.key(w.draw.IntN(keys))
 		version, err := w.r.get(ctx, w.s, key)
 		if err != nil {

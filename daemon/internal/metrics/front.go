@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,8 +16,15 @@ type Front struct {
 	duration prometheus.Histogram
 	open     prometheus.Gauge
 	refused  *prometheus.CounterVec
-	agents   *agents
+	ids      *prometheus.CounterVec // by agent
+
+	mu     sync.Mutex          // guards agents
+	agents map[string]struct{} // that are counted one by one
 }
+
+// maxAgents is how many agents are counted one by one. Later agents are counted as one, so clients
+// can't make up a series for each request.
+const maxAgents = 100
 
 // NewFront returns the counts of a front with a name, by a monotonic clock.
 func NewFront(name string, now func() time.Duration) *Front {
@@ -41,7 +49,10 @@ func NewFront(name string, now func() time.Duration) *Front {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "snowfence_front_connections_refused_total", Help: "Connections that were closed at once, by the limit in their way: connections, or address-connections.", ConstLabels: labels,
 		}, []string{"limit"}),
-		agents: newAgents(labels),
+		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowfence_front_agent_ids_total", Help: "Ids by the user agent that asked for them. After the first 100 agents it is other.", ConstLabels: labels,
+		}, []string{"agent"}),
+		agents: map[string]struct{}{},
 	}
 }
 
@@ -60,7 +71,17 @@ func (f *Front) Answered(began time.Duration, requests int) (now time.Duration) 
 func (f *Front) Failed(problem string) { f.problems.WithLabelValues(problem).Inc() }
 
 // Agent returns a function that counts an id of clients that call themselves so. A client keeps it.
-func (f *Front) Agent(name string) (count func()) { return f.agents.of(name).Inc }
+func (f *Front) Agent(name string) (count func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.agents) < maxAgents {
+		f.agents[name] = struct{}{}
+	}
+	if _, known := f.agents[name]; !known {
+		name = "other"
+	}
+	return f.ids.WithLabelValues(name).Inc
+}
 
 // Opened counts a connection that is now open.
 func (f *Front) Opened() { f.open.Inc() }
@@ -86,5 +107,5 @@ func (f *Front) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (f *Front) collectors() []prometheus.Collector {
-	return []prometheus.Collector{f.requests, f.problems, f.duration, f.open, f.refused, f.agents.ids}
+	return []prometheus.Collector{f.requests, f.problems, f.duration, f.open, f.refused, f.ids}
 }

@@ -71,7 +71,7 @@ func commands() []command {
 		{"EXEC", 0, -1, false, false, false, transactions, "Answers the commands of the transaction.", nil, (*conn).exec, nil},
 		{"DISCARD", 0, 0, false, false, false, transactions, "Forgets the commands of the transaction.", nil, (*conn).discard, nil},
 		{"WATCH", 1, -1, true, false, false, transactions, "Changes nothing: no key has a value that a client could have read.", []argument{key}, (*conn).watch, nil},
-		{"UNWATCH", 0, 0, false, false, false, transactions, "Changes nothing.", nil, (*conn).unwatch, nil},
+		{"UNWATCH", 0, 0, false, false, false, transactions, "Changes nothing.", nil, (*conn).agree, nil},
 
 		{"AUTH", 1, -1, false, false, true, link, "Shows the token.", []argument{{name: "username", kind: "string", optional: true}, {name: "password", kind: "string"}}, (*conn).auth, nil},
 		{"HELLO", 0, -1, false, false, true, link, "Chooses the version of the protocol.", []argument{{name: "protover", kind: "integer", optional: true}}, (*conn).hello, nil},

@@ -144,8 +144,6 @@ func (c *conn) watch([][]byte) {
 	c.ok()
 }
 
-func (c *conn) unwatch([][]byte) { c.ok() }
-
 // silence is which replies a client wants, by CLIENT REPLY.
 type silence uint8
 

@@ -1,6 +1,7 @@
 package thriftfront
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -46,7 +47,7 @@ type transport struct {
 	left int // bytes of the message that may still be read
 
 	framed, compact bool
-	out             []byte // the answer, after room for a frame's length
+	bytes.Buffer    // the answer, after room for a frame's length: protocols write to it, and read by the methods below
 }
 
 var _ thrift.TRichTransport = (*transport)(nil)
@@ -57,7 +58,8 @@ func (t *transport) begin() error {
 	if err != nil {
 		return err
 	}
-	t.out = append(t.out[:0], make([]byte, headerSize)...)
+	t.Reset()
+	t.Write(make([]byte, headerSize))
 	t.left, t.framed = maxMessage, !unframed(head)
 	if t.framed {
 		n := binary.BigEndian.Uint32(head)
@@ -172,33 +174,16 @@ func (t *transport) ReadByte() (byte, error) {
 // by it.
 func (t *transport) RemainingBytes() uint64 { return uint64(t.left) }
 
-// Write adds to the answer.
-func (t *transport) Write(p []byte) (int, error) {
-	t.out = append(t.out, p...)
-	return len(p), nil
-}
-
-// WriteByte adds a byte to the answer.
-func (t *transport) WriteByte(b byte) error {
-	t.out = append(t.out, b)
-	return nil
-}
-
-// WriteString adds a text to the answer.
-func (t *transport) WriteString(s string) (int, error) {
-	t.out = append(t.out, s...)
-	return len(s), nil
-}
-
 // Flush sends the answer, if there is one.
 func (t *transport) Flush(context.Context) error {
-	answer := t.out[headerSize:]
+	frame := t.Bytes()
+	answer := frame[headerSize:]
 	if len(answer) == 0 {
 		return nil
 	}
 	if t.framed {
-		binary.BigEndian.PutUint32(t.out, uint32(len(answer)))
-		answer = t.out
+		binary.BigEndian.PutUint32(frame, uint32(len(answer)))
+		answer = frame
 	}
 	if err := t.within(t.limits.WriteTimeout, &t.writeUntil, t.stream.WriteWithin); err != nil {
 		return err

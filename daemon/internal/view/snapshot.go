@@ -91,14 +91,19 @@ func (x *snapshot) add(w roster.Worker) {
 		x.free++
 		most = min(most, len(x.records)+maxFree-x.free+1)
 	}
-	at := w.Number / x.bin
-	x.letters[at] = telling(x.letters[at], x.letter(w))
+	x.mark(w.Number, x.letter(w))
 	if len(x.records) < most || x.own(w) {
 		w.Key = "" // which the number says
 		x.records[w.Number] = w
 	} else {
 		x.full = true
 	}
+}
+
+// mark notes a letter of a worker id.
+func (x *snapshot) mark(number int64, letter byte) {
+	at := number / x.bin
+	x.letters[at] = telling(x.letters[at], letter)
 }
 
 func (x *snapshot) own(w roster.Worker) bool {
@@ -126,8 +131,7 @@ func (x *snapshot) findEnded() {
 	for number, w := range x.records {
 		if w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour && !x.behind(w) && !holds[of(w)] {
 			x.ended[number] = true
-			at := number / x.bin
-			x.letters[at] = telling(x.letters[at], 'e')
+			x.mark(number, 'e')
 		}
 	}
 }
@@ -166,8 +170,7 @@ func (x *snapshot) compare(before *snapshot) {
 		}
 		if x.behind(now) {
 			x.late++
-			at := number / x.bin
-			x.letters[at] = telling(x.letters[at], 's')
+			x.mark(number, 's')
 		}
 	}
 	all := slices.SortedFunc(maps.Values(x.offsets), func(a, b offset) int { return cmp.Compare(a.ahead, b.ahead) })

@@ -36,3 +36,10 @@ func writeNow(fd uintptr, text []byte) (n int, err error) {
 	}
 	return n, nil
 }
+
+// descriptors returns how many files the process may have open. The runtime has raised that as far as it may.
+func descriptors() (uint64, bool) {
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return uint64(limit.Cur), err == nil //nolint:unconvert // it is signed on some systems
+}
