@@ -68,14 +68,8 @@ func (s *scripted) Accept() (net.Conn, error) {
 func (s *scripted) Addr() net.Addr { return &net.TCPAddr{} }
 
 // play serves a connection until it ends, and returns how long that took by the meter's clock. Its reads
-// may move that clock. A read that times out moves it to its deadline.
-func play(t *testing.T, limits front.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
-	t.Helper()
-	return playWith(t, "", limits, read)
-}
-
-// playWith is play where a token is asked for.
-func playWith(t *testing.T, token string, limits front.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
+// may move that clock. A read that times out moves it to its deadline. A token is asked for if there is one.
+func play(t *testing.T, token string, limits front.Limits, read func(now *atomic.Int64, p []byte) (int, error)) time.Duration {
 	t.Helper()
 	s := &scripted{}
 	s.read = func(p []byte) (int, error) {
@@ -143,7 +137,7 @@ func TestTimeThatIDsTakeIsNotTheClients(t *testing.T) {
 func TestCommandThatComesInDropsHasOneTimeout(t *testing.T) {
 	for name, first := range map[string]string{"first command": "", "later command": "PING\r\n", "passed over": "PING\r\n*1\r\n$100000\r\n"} {
 		drops := 0
-		play(t, front.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
+		play(t, "", front.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}, func(now *atomic.Int64, p []byte) (int, error) {
 			if drops++; drops == 1 && first != "" {
 				return copy(p, first), nil
 			}
@@ -221,8 +215,7 @@ func TestNothingIsWrittenAfterAWriteThatFailed(t *testing.T) {
 	answer := func(fails int) (written string, goesOn bool) {
 		f := serviceFixture(t, "", func(c *config.Config) { c.Limits.Batch = 10_000 })
 		s := &scripted{}
-		c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
-		c.input, c.proto = input{net: &session.Conn{Conn: &failing{s, fails}}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+		c := f.bare(&failing{s, fails})
 		c.data = append(c.data, commands...)
 		goesOn = c.answer()
 		return s.written.String(), goesOn
@@ -247,8 +240,7 @@ func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
 			}
 		}
 		s := &scripted{}
-		c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
-		c.input, c.proto = input{net: &session.Conn{Conn: s}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+		c := f.bare(s)
 		const command = "INCR late\r\n"
 		n := maxCommand / len(command)
 		c.data = []byte(strings.Repeat(command, n))
@@ -265,7 +257,7 @@ func TestErrorsOfAPipelineAreWrittenInPieces(t *testing.T) {
 func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
 	limits := front.Limits{ReadTimeout: 10 * time.Second, Session: time.Hour, WriteTimeout: time.Second}
 	asked := 0
-	lasted := playWith(t, "0123456789abcdef", limits, func(now *atomic.Int64, p []byte) (int, error) {
+	lasted := play(t, "0123456789abcdef", limits, func(now *atomic.Int64, p []byte) (int, error) {
 		asked++
 		now.Add(int64(time.Second))
 		return copy(p, "PING\r\n"), nil
@@ -278,7 +270,7 @@ func TestClientWithoutATokenGetsNoMoreTimeByCommands(t *testing.T) {
 // A handshake of TLS that timed out fails at once from then on. So its deadline must be its last.
 func TestHandshakeIsNotTriedAgainAfterItsTimeout(t *testing.T) {
 	reads := 0
-	play(t, front.Limits{ReadTimeout: 10 * time.Minute, Session: time.Hour, WriteTimeout: time.Second}, func(*atomic.Int64, []byte) (int, error) {
+	play(t, "", front.Limits{ReadTimeout: 10 * time.Minute, Session: time.Hour, WriteTimeout: time.Second}, func(*atomic.Int64, []byte) (int, error) {
 		reads++
 		return 0, os.ErrDeadlineExceeded
 	})
@@ -291,7 +283,7 @@ func TestQuietConnectionGivesUpItsLargeBuffer(t *testing.T) {
 	var rooms []int
 	var large weak.Pointer[byte]
 	timeouts := 0
-	play(t, front.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
+	play(t, "", front.Limits{ReadTimeout: 10 * time.Second, Session: 2 * quiet, WriteTimeout: time.Second}, func(_ *atomic.Int64, p []byte) (int, error) {
 		rooms = append(rooms, len(p))
 		if len(rooms) < 10 {
 			large = weak.Make(&p[0])
@@ -344,8 +336,7 @@ func replies(t *testing.T, pieces ...[]byte) string {
 	t.Helper()
 	f := serviceFixture(t, "")
 	s := &scripted{}
-	c := &conn{Server: f.server, ctx: t.Context(), client: f.server.config.Service.Client(netip.Addr{}), authorized: true}
-	c.input, c.proto = input{net: &session.Conn{Conn: s}, meter: f.server.config.Meter, limits: f.server.config.Limits}, 2
+	c := f.bare(s)
 	c.data = make([]byte, 0, smallBuffer)
 	for _, p := range pieces {
 		for len(p) > 0 {

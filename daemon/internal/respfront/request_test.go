@@ -87,12 +87,7 @@ func TestCommandThatIsTooLargeIsPassedOver(t *testing.T) {
 					_, _ = io.WriteString(l, rest[:min(size, len(rest))])
 				}
 			}()
-			if got := l.reply(); got != "-ERR the command has "+want {
-				t.Errorf("%.20q: %s, want %s", text, got, want)
-			}
-			if got := l.reply(); got != ":1" {
-				t.Errorf("%.20q is followed by %s", text, got)
-			}
+			l.wants("-ERR the command has "+want, ":1")
 		}
 	}
 	for text, limit := range map[string]string{
