@@ -84,24 +84,23 @@ func simple(r *http.Request, client front.Client, body []byte, err error) (Answe
 	return plain(r, body), nil
 }
 
-// admitted returns the parameters of a client whose token is right.
-func admitted(r *http.Request, client front.Client) (url.Values, error) {
+// using returns the parameters of a client whose token is right, and its generator.
+func using(r *http.Request, client front.Client) (url.Values, front.Use, error) {
 	query := parameters(r)
-	return query, client.Authorize(query.Get("token"))
+	if err := client.Authorize(query.Get("token")); err != nil {
+		return nil, nil, err
+	}
+	use, err := client.Use(query.Get("bizType"))
+	return query, use, err
 }
 
 // batch mints the requested number of ids, or the most that it may, and separates them by commas.
 func batch(r *http.Request, client front.Client) (string, error) {
-	query, err := admitted(r, client)
+	query, use, err := using(r, client)
 	if err != nil {
 		return "", err
 	}
-	name := query.Get("bizType")
-	use, err := client.Use(name)
-	if err != nil {
-		return "", err
-	}
-	n := 1
+	name, n := query.Get("bizType"), 1
 	if text := query.Get("batchSize"); text != "" {
 		if n, err = strconv.Atoi(text); err != nil {
 			return "", use.InvalidCount(text)
@@ -133,11 +132,7 @@ func batch(r *http.Request, client front.Client) (string, error) {
 
 // segment reserves a whole segment.
 func segment(r *http.Request, client front.Client) (tinySegment, error) {
-	query, err := admitted(r, client)
-	if err != nil {
-		return tinySegment{}, err
-	}
-	use, err := client.Use(query.Get("bizType"))
+	_, use, err := using(r, client)
 	if err != nil {
 		return tinySegment{}, err
 	}

@@ -28,17 +28,13 @@ type ids struct {
 
 // Next mints ids.
 func (s *ids) Next(ctx context.Context, r *snowfencev1.NextRequest) (*snowfencev1.NextResponse, error) {
-	client, err := s.client(ctx)
-	if err != nil {
-		return nil, err
-	}
 	answer := new(snowfencev1.NextResponse)
-	return answer, s.mint(ctx, client, cmp.Or(r.GetGenerator(), s.config.Generator), cmp.Or(int(r.GetCount()), 1), r.GetRanges(), answer)
+	return answer, s.mint(ctx, r.GetGenerator(), cmp.Or(int(r.GetCount()), 1), r.GetRanges(), answer)
 }
 
 // mint mints n ids into an answer, and replaces its content.
-func (s *ids) mint(ctx context.Context, client front.Client, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
-	use, err := client.Use(generator)
+func (s *ids) mint(ctx context.Context, generator string, n int, ranges bool, into *snowfencev1.NextResponse) error {
+	use, err := s.use(ctx, generator)
 	if err != nil {
 		return err
 	}
@@ -46,7 +42,7 @@ func (s *ids) mint(ctx context.Context, client front.Client, generator string, n
 	if err != nil {
 		return err
 	}
-	defer client.Release(held) // the codec counts the answer from here on
+	defer openingOf(ctx).client.Release(held) // the codec counts the answer from here on
 	batches := &s.small
 	if held > 0 {
 		batches = &s.large
@@ -84,12 +80,7 @@ const defaultChunk = 1000
 
 // Stream mints ids as the client reads them: Send waits for flow control.
 func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_StreamServer) error {
-	client, err := s.client(stream.Context())
-	if err != nil {
-		return err
-	}
-	generator := cmp.Or(r.GetGenerator(), s.config.Generator)
-	use, err := client.Use(generator)
+	use, err := s.use(stream.Context(), r.GetGenerator())
 	if err != nil {
 		return err
 	}
@@ -105,7 +96,7 @@ func (s *ids) Stream(r *snowfencev1.StreamRequest, stream snowfencev1.Ids_Stream
 	for left := cmp.Or(total, math.MaxInt64); left > 0; left -= int64(chunk) {
 		n := int(min(int64(chunk), left))
 		began := s.config.Meter.Began()
-		err := s.mint(stream.Context(), client, generator, n, r.GetRanges(), answer)
+		err := s.mint(stream.Context(), r.GetGenerator(), n, r.GetRanges(), answer)
 		s.config.Meter.Answered(began, 1)
 		if err != nil {
 			return err

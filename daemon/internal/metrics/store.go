@@ -118,20 +118,16 @@ func (t *Timed) observe(operation string, began time.Duration, err error) {
 	default:
 		result = resultError
 	}
-	t.watch.duration.WithLabelValues(t.name, operation, result).Observe(took.Seconds())
-	t.watch.add(t.name, operation, result, took)
-}
-
-// add adds a request to the sums. A list takes as long as its reader, so its time says nothing.
-func (w *Stopwatch) add(name, operation, result string, took time.Duration) {
+	w := t.watch
+	w.duration.WithLabelValues(t.name, operation, result).Observe(took.Seconds())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sum := w.sums[name]
+	sum := w.sums[t.name]
 	if result == resultError {
 		sum.Failed++
-	} else if operation != operationList {
+	} else if operation != operationList { // which takes as long as its reader, so its time says nothing
 		sum.Answered++
 		sum.Took += took
 	}
-	w.sums[name] = sum
+	w.sums[t.name] = sum
 }

@@ -83,7 +83,6 @@ func (s *source) Workers(_ context.Context, _, _ string, from, to int64) ([]view
 // fixture is a front with the page, at an address.
 type fixture struct {
 	*source
-	ring *token.Ring
 	url  string
 	http *http.Client
 }
@@ -102,7 +101,7 @@ func (dashed) Read(text string) (string, error) {
 }
 
 // newHandler returns a front with the page of a source. Its tokens are in a file.
-func newHandler(t *testing.T, tokens string, change ...func(*httpfront.Config)) (http.Handler, *source, *token.Ring) {
+func newHandler(t *testing.T, tokens string, change ...func(*httpfront.Config)) (http.Handler, *source) {
 	t.Helper()
 	layout := snowfence.DefaultLayout().String()
 	clock := &hand{Clock: snowfence.SystemClock()}
@@ -120,8 +119,7 @@ func newHandler(t *testing.T, tokens string, change ...func(*httpfront.Config)) 
 	settings := fronttest.Settings(t, func(c *config.Config) {
 		c.Generators = map[string]config.Generator{"default": {}, "users": {Kind: "segment"}, "public": {Kind: "opaque"}}
 	})
-	ring := fronttest.Ring(t, tokens)
-	served := fronttest.Service(t, service.Config{Settings: settings, Tokens: ring, Formats: builtin.Formats()},
+	served := fronttest.Service(t, service.Config{Settings: settings, Tokens: fronttest.Ring(t, tokens), Formats: builtin.Formats()},
 		map[string]kind.Minter{"default": new(fronttest.Numbers), "users": new(fronttest.Numbers), "public": dashed{}})
 	p, err := page.New(page.Config{Source: s, Clock: clock, Guarded: tokens != "", Public: true})
 	if err != nil {
@@ -134,18 +132,18 @@ func newHandler(t *testing.T, tokens string, change ...func(*httpfront.Config)) 
 	for _, f := range change {
 		f(&c)
 	}
-	return httpfront.New(c), s, ring
+	return httpfront.New(c), s
 }
 
 // serve serves the page. The client ignores redirects and cookies.
 func serve(t *testing.T, tokens string, change ...func(*httpfront.Config)) fixture {
 	t.Helper()
-	handler, s, ring := newHandler(t, tokens, change...)
+	handler, s := newHandler(t, tokens, change...)
 	server := httpfront.NewServer(handler, fronttest.Limits(t), slog.New(slog.DiscardHandler))
 	address := fronttest.Serve(t, server, nil)
 	client := &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(client.CloseIdleConnections)
-	return fixture{s, ring, "http://" + address, client}
+	return fixture{s, "http://" + address, client}
 }
 
 // reply is an answer without its body.
@@ -351,7 +349,7 @@ func TestReaderWithoutATokenGetsTheFormAndNoData(t *testing.T) {
 }
 
 func TestTokenIsKeptWhereNoScriptAndNoOtherSiteCanUseIt(t *testing.T) {
-	handler, _, _ := newHandler(t, secret)
+	handler, _ := newHandler(t, secret)
 	plain, secure := httptest.NewServer(handler), httptest.NewTLSServer(handler)
 	defer plain.Close()
 	defer secure.Close()

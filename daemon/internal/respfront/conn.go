@@ -42,12 +42,6 @@ type conn struct {
 	broken     bool // a write failed: the rest must not be written
 }
 
-// leave gives the connection's memory back.
-func (c *conn) leave() {
-	c.end()
-	c.free()
-}
-
 // mostUnread is how many bytes of answers one client may leave unread, and mostOfStranger one without a valid token.
 const mostUnread, mostOfStranger = 8 << 20, 64 << 10
 

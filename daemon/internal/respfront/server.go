@@ -88,7 +88,8 @@ func (s *Server) serve(ctx context.Context, n *session.Conn) {
 	}
 	c.client = s.config.Service.Client(c.address)
 	c.known = s.config.Service.Guarded() || c.address.IsLoopback()
-	defer c.leave()
+	defer c.free() // the memory of both
+	defer c.end()
 	for open := true; open; {
 		open = c.read() && c.answer()
 	}
