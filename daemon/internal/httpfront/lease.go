@@ -69,10 +69,7 @@ func unreadable(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		reason = "it ends too early"
 	}
-	return &problem{
-		Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request's body can not be read",
-		Detail: "the body must be an object of JSON with the fields of docs/lending.md: " + reason, Field: "body",
-	}
+	return unexpectedBody("The request's body can not be read", "the body must be an object of JSON with the fields of docs/lending.md: "+reason)
 }
 
 // claimJSON is the body of a claim. Numbers may stand as texts.

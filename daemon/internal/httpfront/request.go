@@ -123,19 +123,11 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		Status: http.StatusRequestEntityTooLarge, Type: typeBodyTooLarge, Title: "The request's body is too large",
 		Detail: "no request needs a body as long", Field: "body", Limit: "at most " + strconv.FormatInt(most, 10) + " bytes",
 	}
-	unexpected := &problem{
-		Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body",
-		Detail: "this request takes no body: parameters stand in the query", Field: "body",
+	if r.ContentLength > most {
+		return tooLarge
 	}
-	var refused error
-	switch {
-	case r.ContentLength > most:
-		refused = tooLarge
-	case h.Memory.Take(int(most)) != nil:
-		refused = front.Overloaded.Problem(nil)
-	}
-	if refused != nil {
-		return refused
+	if h.Memory.Take(int(most)) != nil {
+		return front.Overloaded.Problem(nil)
 	}
 	defer h.Memory.Give(int(most))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
@@ -156,16 +148,17 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil
 		}
-		return &problem{
-			Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: "The request has a body that can not be read",
-			Detail: "the form is not encoded as its content type says", Field: "body",
-		}
+		return unexpectedBody("The request has a body that can not be read", "the form is not encoded as its content type says")
 	}
 	// Many HTTP clients send an empty JSON object with a POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {
-		return unexpected
+		return unexpectedBody("The request has a body", "this request takes no body: parameters stand in the query")
 	}
 	return nil
+}
+
+func unexpectedBody(title, detail string) error {
+	return &problem{Status: http.StatusBadRequest, Type: typeUnexpectedBody, Title: title, Detail: detail, Field: "body"}
 }
 
 // isForm reports whether the body is a form, as Spring takes it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,10 +40,13 @@ func TestSoundStoresAreLinearizable(t *testing.T) {
 	}
 }
 
+// swapper swaps in a store.
+type swapper func(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error)
+
 // broken is a client of a memory with a swap of its own.
 type broken struct {
 	store.Store
-	swap func(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error)
+	swap swapper
 }
 
 func (b *broken) Swap(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
@@ -75,7 +79,7 @@ func every(n int) func() bool {
 }
 
 // acknowledgesWithoutWriting forgets a swap now and then.
-func acknowledgesWithoutWriting() func(context.Context, store.Store, string, store.Version, []byte) (store.Version, error) {
+func acknowledgesWithoutWriting() swapper {
 	forgets := every(20)
 	return func(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
 		if forgets() {
@@ -86,7 +90,7 @@ func acknowledgesWithoutWriting() func(context.Context, store.Store, string, sto
 }
 
 // conflictsAfterWriting reports a conflict for a swap that took effect.
-func conflictsAfterWriting() func(context.Context, store.Store, string, store.Version, []byte) (store.Version, error) {
+func conflictsAfterWriting() swapper {
 	lies := every(20)
 	return func(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
 		version, err := s.Swap(ctx, key, prev, value)
@@ -97,23 +101,20 @@ func conflictsAfterWriting() func(context.Context, store.Store, string, store.Ve
 	}
 }
 
-// repeatsLostSwaps sends a swap whose reply was lost once more.
-func repeatsLostSwaps(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
-	version, err := s.Swap(ctx, key, prev, value)
-	if errors.Is(err, faultstore.ErrInjected) {
-		return s.Swap(ctx, key, prev, value)
+// again makes a swap whose reply was lost once more, in its own way.
+func again(way swapper) swapper {
+	return func(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
+		version, err := s.Swap(ctx, key, prev, value)
+		if errors.Is(err, faultstore.ErrInjected) {
+			return way(ctx, s, key, prev, value)
+		}
+		return version, err
 	}
-	return version, err
 }
 
-// rewritesLostSwaps repeats a swap whose reply was lost, under whatever version
-// there is.
-func rewritesLostSwaps(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
-	version, err := s.Swap(ctx, key, prev, value)
-	if errors.Is(err, faultstore.ErrInjected) {
-		return comparesNothing(ctx, s, key, prev, value)
-	}
-	return version, err
+// repeats swaps under the same version.
+func repeats(ctx context.Context, s store.Store, key string, prev store.Version, value []byte) (store.Version, error) {
+	return s.Swap(ctx, key, prev, value)
 }
 
 // dirty shows the value of a coming swap to some of the reads that follow,
@@ -182,7 +183,7 @@ func (c *counting) Swap(ctx context.Context, key string, prev store.Version, val
 
 func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 	lossy := faultstore.Rates{LostReply: 0.2}
-	swaps := func(swap func(context.Context, store.Store, string, store.Version, []byte) (store.Version, error)) func(store.Store) store.Store {
+	swaps := func(swap swapper) func(store.Store) store.Store {
 		return func(s store.Store) store.Store { return &broken{s, swap} }
 	}
 	lost := func(s store.Store) store.Store {
@@ -200,9 +201,9 @@ func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 		{"shows refused swaps", func(s store.Store) store.Store { return &dirty{s, pending, shows} },
 			[]string{"reported as a conflict", "it took effect twice"}},
 		{"conflicts after it wrote", swaps(conflictsAfterWriting()), []string{"reported as a conflict"}},
-		{"repeats lost swaps", func(s store.Store) store.Store { return &broken{lost(s), repeatsLostSwaps} },
+		{"repeats lost swaps", func(s store.Store) store.Store { return &broken{lost(s), again(repeats)} },
 			[]string{"reported as a conflict"}},
-		{"rewrites lost swaps", func(s store.Store) store.Store { return &broken{lost(s), rewritesLostSwaps} },
+		{"rewrites lost swaps", func(s store.Store) store.Store { return &broken{lost(s), again(comparesNothing)} },
 			[]string{"it took effect twice", "no order"}},
 		{"reuses versions", func(s store.Store) store.Store { c := versions; c.Store = s; return &c },
 			[]string{"which is that of", "it is that of"}},
@@ -219,11 +220,7 @@ func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 				if err == nil {
 					t.Fatal("found to be linearizable")
 				}
-				found := false
-				for _, reason := range test.reason {
-					found = found || strings.Contains(err.Error(), reason)
-				}
-				if !found {
+				if !slices.ContainsFunc(test.reason, func(reason string) bool { return strings.Contains(err.Error(), reason) }) {
 					t.Errorf("not for one of the reasons %q:\n%v", test.reason, err)
 				}
 			})
