@@ -168,7 +168,7 @@ func (h *Handler) health(well func([]front.Status) bool) answer {
 		others := func(s front.Status) bool { return name != "" && s.Name != name }
 		statuses := slices.DeleteFunc(h.Service.Statuses(), others)
 		if len(statuses) == 0 {
-			return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: "no generator has this name"}
+			return notFound("no generator has this name")
 		}
 		all := statuses
 		statuses, _ = r.client.Statuses() // empty if the client has not shown a token that it needs

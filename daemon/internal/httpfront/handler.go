@@ -175,7 +175,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 		w.WriteHeader(http.StatusNoContent) // HAProxy asks this, to see whether a server is there
 		return nil
 	case route == nil:
-		return h.notFound()
+		return h.nowhere()
 	case !route.takes(r.Method):
 		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
 		w.Header().Set("Allow", allow)
@@ -205,17 +205,16 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	return route.answer(w, r)
 }
 
-// notFound is the problem of an unknown address.
-func (h *Handler) notFound() error {
-	return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: h.listed()}
+// nowhere is the problem of an unknown address. It says where the addresses are listed that the front has.
+func (h *Handler) nowhere() error {
+	if h.has(everybody) {
+		return notFound("the addresses are listed at /openapi.yaml")
+	}
+	return notFound("this address answers /livez, /readyz, /readyz/NAME, /activez and /activez/NAME alone")
 }
 
-// listed says where the addresses are listed that the front has.
-func (h *Handler) listed() string {
-	if h.has(everybody) {
-		return "the addresses are listed at /openapi.yaml"
-	}
-	return "this address answers /livez, /readyz, /readyz/NAME, /activez and /activez/NAME alone"
+func notFound(detail string) error {
+	return &problem{Type: typeNotFound, Title: "Nothing has this address", Status: http.StatusNotFound, Detail: detail}
 }
 
 // static answers with the same at all times.

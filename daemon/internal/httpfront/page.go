@@ -27,7 +27,7 @@ func (h *Handler) ofPage(p page.Route) route {
 				return invalidQuery(wrong.Field, wrong.Value, wrong.Limit)
 			}
 			if errors.Is(err, page.ErrNotFound) {
-				return h.notFound()
+				return h.nowhere()
 			}
 			return err
 		}

@@ -49,7 +49,7 @@ func (c *conn) lease(args [][]byte, words string, verb func(front.Use, context.C
 	case lent.Lease == "":
 		c.ok()
 	default:
-		c.answerLease(lent)
+		c.answerLease(front.LeaseFields(lent))
 	}
 }
 
@@ -72,8 +72,7 @@ func leaseForm(args [][]byte, words string) (f kind.LeaseForm, ok bool) {
 }
 
 // answerLease writes the parts of an answer, each after its name.
-func (c *conn) answerLease(a kind.Lent) {
-	fields := front.LeaseFields(a)
+func (c *conn) answerLease(fields []front.LeaseField) {
 	c.array(2 * len(fields))
 	for _, f := range fields {
 		c.bulkString(f.Name)
