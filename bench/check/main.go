@@ -3,54 +3,46 @@
 //	GOWORK=off go run ./check                                  # 100,000,000 ids beside sort -u
 //	GOWORK=off go run ./check -ids 1000000000 -planted 1       # a billion, streamed
 //
-// Without -planted it writes ids to a file, in rising order and shuffled, and lets
-// the program and `sort -u` find whether all are distinct: in turns, because on a
-// shared machine only ratios of one run mean anything. sort has the same memory
-// and both processors. It prints every round, and the medians with their ratio.
+// Without -planted it writes ids to a file, shuffled and then in rising order. The program and `sort -u`
+// find whether all are distinct, in turns, with the same memory and both processors. It prints every
+// round, and the medians: on a shared machine only their ratio means anything.
 //
-// With -planted it streams ids into the program and ends with an error unless
-// exactly the planted duplicates are found and named with both of their lines, in
-// at most 2 GiB of memory as the operating system counts it. Nothing of the ids
-// is written anywhere but by the program.
+// With -planted it streams ids into the program, and the first ones again at the end. It fails unless
+// exactly these are named with both of their lines, in at most 2 GiB of memory.
 package main
 
 import (
-	"context"
+	"bufio"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
+	"slices"
+	"syscall"
+	"time"
+
+	"snowfence.example/snowfence"
 )
 
 const (
 	memory = "1024"     // MiB for the program, and for sort
 	limit  = 2048 << 20 // bytes that the program may really use
-	rounds = 3          // interleaved; their median counts
+	rounds = 3          // their median counts
 )
 
-// bench is one measurement.
-type bench struct {
-	program string // path
-	temp    string // folder for ids and for spilled ones
-	ids     uint64
-	planted uint64
-}
-
 func main() {
-	var b bench
-	flag.Uint64Var(&b.ids, "ids", 100_000_000, "ids")
-	flag.Uint64Var(&b.planted, "planted", 0, "duplicates among them, which must be found; zero compares with sort -u")
+	n := flag.Uint64("ids", 100_000_000, "ids")
+	planted := flag.Uint64("planted", 0, "duplicates among them, which must be found; zero compares with sort -u")
 	flag.Parse()
-	var err error
-	if b.ids < 1 || b.planted > b.ids/3 {
-		err = fmt.Errorf("-ids is %d and -planted is %d: must be at least 1, and at most a third of that", b.ids, b.planted)
-	} else {
-		err = b.run(context.Background())
+	temp, err := os.MkdirTemp("", "snowfence-bench-check-")
+	if err == nil {
+		err = errors.Join(measure(temp, *n, *planted), os.RemoveAll(temp))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
@@ -58,61 +50,145 @@ func main() {
 	}
 }
 
-// run builds its programs, measures, and removes everything.
-func (b *bench) run(ctx context.Context) (err error) {
-	b.temp, err = os.MkdirTemp("", "snowfence-bench-check-")
-	if err != nil {
-		return err
+// measure builds the program in a folder, and measures it there.
+func measure(temp string, n, planted uint64) error {
+	if n < 1 || planted > n/3 {
+		return fmt.Errorf("-ids is %d and -planted is %d: must be at least 1, and at most a third of that", n, planted)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.temp)) }()
-	b.program = filepath.Join(b.temp, "snowfence")
-	//nolint:gosec // It runs the programs that its user names.
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.program, ".")
+	program := filepath.Join(temp, "snowfence")
+	build := exec.Command("go", "build", "-o", program, ".") //nolint:gosec // a folder of its own
 	build.Dir, build.Env = filepath.Join("..", "cmd", "snowfence"), append(os.Environ(), "GOWORK=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	fmt.Printf("%s %s/%s, %d processors, %s MiB of memory\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), memory)
-	if b.planted > 0 {
-		return b.stream(ctx, newSeries(b.ids-b.planted, true))
+	ours := []string{program, "check", "--memory", memory + "MiB", "--temp", temp, "-o", "json", "--layout", "default"}
+	if planted > 0 {
+		return stream(ours, n-planted, planted)
 	}
-	return errors.Join(b.compare(ctx, newSeries(b.ids, true)), b.compare(ctx, newSeries(b.ids, false)))
+	file := filepath.Join(temp, "ids.txt")
+	theirs := []string{"sort", "-u", "-S", memory + "M", "--parallel=2", "-T", temp, file}
+	return errors.Join(compare(append(ours, file), theirs, n, true), compare(append(ours, file), theirs, n, false))
 }
 
-// stream streams ids with planted duplicates into the program, and checks that it
-// finds them all, names them, and keeps to its memory.
-func (b *bench) stream(ctx context.Context, s series) error {
-	var planted []duplicate
-	feed := func(w io.Writer) (err error) {
-		planted, err = s.write(w, b.planted)
-		return err
+// write writes n distinct ids of the default layout, as three workers issue them in some years, and then
+// the first ones again.
+func write(w io.Writer, n, again uint64, shuffled bool) error {
+	l, width := snowfence.DefaultLayout(), bits.Len64(n)
+	tick, worker, mask := l.Shift(snowfence.Time), l.Shift(snowfence.Worker), uint64(1)<<width-1
+	b := bufio.NewWriterSize(w, 1<<20)
+	var first []uint64
+	for k := range mask + 1 {
+		if shuffled { // each step can be undone within the mask, so no two numbers become one
+			k = k * 0x9e3779b97f4a7c15 & mask
+			k ^= k >> (width/2 + 1)
+			k = k * 0xbf58476d1ce4e5b9 & mask
+		}
+		if k >= n {
+			continue
+		}
+		id := k/3<<tick | k%3*300<<worker | k*0x9e3779b9>>16&15
+		if uint64(len(first)) < again {
+			first = append(first, id)
+		}
+		if _, err := fmt.Fprintln(b, id); err != nil {
+			return err
+		}
 	}
-	c, r, err := b.check(ctx, feed, 1, "--limit", strconv.FormatUint(b.planted+1, 10), "-")
+	for _, id := range first {
+		if _, err := fmt.Fprintln(b, id); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+// cost is a process's time, that of all processors, and the most bytes of memory at a time.
+type cost struct {
+	wall, cpu time.Duration
+	peak      int64
+}
+
+func (c cost) String() string {
+	return fmt.Sprintf("%7.1f s  %7.1f s of processors  peak %5d MiB", c.wall.Seconds(), c.cpu.Seconds(), c.peak>>20)
+}
+
+// run runs a command that ends with an exit code.
+func run(args []string, feed io.Reader, out io.Writer, code int) (c cost, err error) {
+	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // programs that its user names
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "LC_ALL=C"), feed, out, os.Stderr
+	began := time.Now()
+	if err = cmd.Run(); cmd.ProcessState.ExitCode() != code {
+		return c, fmt.Errorf("%s: exit code %d, want %d: %w", args[0], cmd.ProcessState.ExitCode(), code, err)
+	}
+	c = cost{wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		c.peak = usage.Maxrss << 10 // Linux counts in KiB
+	}
+	return c, nil
+}
+
+// report is the used part of the program's output.
+type report struct {
+	IDs, Distinct, Duplicates, Spilled uint64
+	Named                              []struct {
+		Places []struct{ At uint64 }
+	}
+}
+
+// check runs the program.
+func check(args []string, feed io.Reader, code int) (c cost, r report, err error) {
+	var out bytes.Buffer
+	if c, err = run(args, feed, &out, code); err == nil {
+		err = json.Unmarshal(out.Bytes(), &r)
+	}
+	return c, r, err
+}
+
+// stream streams ids with planted duplicates into the program, and checks what it says.
+func stream(ours []string, n, planted uint64) error {
+	feed, w := io.Pipe()
+	go func() { _ = w.CloseWithError(write(w, n, planted, true)) }() // it never fails
+	c, r, err := check(append(ours, "--limit", fmt.Sprint(planted+1), "-"), feed, 1)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d ids streamed, %d of them planted\n%s, %.1f M ids a second, %d MiB put aside\n",
-		b.ids, b.planted, c, float64(b.ids)/c.wall.Seconds()/1e6, r.Spilled>>20)
-	if r.IDs != b.ids || r.Duplicates != b.planted || uint64(len(r.Named)) != b.planted {
-		return fmt.Errorf("the program found %d ids, %d duplicates, and named %d", r.IDs, r.Duplicates, len(r.Named))
+	fmt.Printf("%d ids streamed, %d of them planted\n%s, %d MiB put aside\n", n+planted, planted, c, r.Spilled>>20)
+	if r.IDs != n+planted || r.Duplicates != planted || uint64(len(r.Named)) != planted || c.peak > limit {
+		return fmt.Errorf("it found %d ids, %d duplicates, named %d, and used %d MiB", r.IDs, r.Duplicates, len(r.Named), c.peak>>20)
 	}
-	found := map[string]duplicate{}
 	for _, d := range r.Named {
-		if len(d.Places) == 2 {
-			found[d.ID] = duplicate{first: d.Places[0].At, second: d.Places[1].At}
+		if len(d.Places) != 2 || d.Places[0].At > planted || d.Places[1].At != n+d.Places[0].At {
+			return fmt.Errorf("an id stands elsewhere: %v", d.Places)
 		}
 	}
-	for _, d := range planted {
-		id := strconv.FormatUint(d.id, 10)
-		if got := found[id]; got.first != d.first || got.second != d.second {
-			return fmt.Errorf("id %s stands at %d and %d, and the program says %d and %d", id, d.first, d.second, got.first, got.second)
-		}
-		if b.planted <= 10 {
-			fmt.Printf("found: %s at %d and %d\n", id, d.first, d.second)
-		}
+	return nil
+}
+
+// compare lets the program and sort find out whether the ids of a file, the last argument of both, are distinct.
+func compare(ours, theirs []string, n uint64, shuffled bool) error {
+	f, err := os.Create(ours[len(ours)-1])
+	if err != nil {
+		return err
 	}
-	if c.peak > limit {
-		return fmt.Errorf("it used %d MiB of memory, more than %d", c.peak>>20, limit>>20)
+	if err := errors.Join(write(f, n, 0, shuffled), f.Close()); err != nil {
+		return err
 	}
+	fmt.Printf("\n# %d ids, shuffled: %t\n", n, shuffled)
+	var a, z []time.Duration
+	for range rounds {
+		c, r, err := check(ours, nil, 0)
+		if err == nil && (r.IDs != n || r.Distinct != n) {
+			err = fmt.Errorf("the program found %d ids, %d distinct", r.IDs, r.Distinct)
+		}
+		d, failed := run(theirs, nil, nil, 0)
+		if err := errors.Join(err, failed); err != nil {
+			return err
+		}
+		fmt.Printf("snowfence check  %s\nsort -u          %s\n", c, d)
+		a, z = append(a, c.wall), append(z, d.wall)
+	}
+	slices.Sort(a)
+	slices.Sort(z)
+	fmt.Printf("by the medians snowfence check is %.1f times as fast as sort -u\n", z[rounds/2].Seconds()/a[rounds/2].Seconds())
 	return nil
 }
