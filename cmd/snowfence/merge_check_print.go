@@ -37,7 +37,7 @@ func (out *report) mergeText(r *merge.Report) {
 		for _, c := range d.First {
 			var places []string
 			for _, s := range c.Stands {
-				places = append(places, s.SideName+": "+s.SourceName+" "+s.Place)
+				places = append(places, s.Side+": "+s.Source+" "+s.Place)
 			}
 			out.Line("  %s, %d times  %s", c.ID, c.Rows, strings.Join(places, "; "))
 		}

@@ -69,7 +69,7 @@ func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, 
 //
 // A tick that may have been stamped already counts as stamped now, even a later tick: a
 // register may lie far ahead of the clock. Then the other issuer's tick decides.
-func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) {
+func earliest(as, bs []set, issuedA, issuedB bool) (best time.Time, found bool) {
 	if len(as) > 0 && len(bs) > 0 && as[0].Layout.Equal(bs[0].Layout) {
 		// Both can issue an integer if both have its tick and its worker number.
 		for _, both := range common(as, bs) {
@@ -86,7 +86,7 @@ func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) 
 			if found { // only earlier times matter
 				a, b = a.by(best.Add(-1)), b.by(best.Add(-1))
 			}
-			if at, ok := Earliest(a, b); ok {
+			if at, ok := meeting(a, b); ok {
 				best, found = at, true
 			}
 		}
@@ -96,8 +96,8 @@ func earliest(as, bs []Set, issuedA, issuedB bool) (best time.Time, found bool) 
 
 // few makes at most [maxSets] sets of pieces: neighbours are taken together as if each had
 // the ticks of all. So they have every id of the pieces, and others: a never may become a may.
-func few(pieces []Set) []Set {
-	var all []Set
+func few(pieces []set) []set {
+	var all []set
 	for group := range slices.Chunk(pieces, max(1, (len(pieces)+maxSets-1)/maxSets)) {
 		one := group[0]
 		for _, p := range group[1:] {
@@ -110,8 +110,8 @@ func few(pieces []Set) []Set {
 }
 
 // common returns the ids that two lists of pieces of one layout share.
-func common(as, bs []Set) []Set {
-	var all []Set
+func common(as, bs []set) []set {
+	var all []set
 	for len(as) > 0 && len(bs) > 0 {
 		both := as[0]
 		both.Workers, both.Ticks = both.Workers.Meet(bs[0].Workers), both.Ticks.Meet(bs[0].Ticks)

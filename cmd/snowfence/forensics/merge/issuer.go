@@ -129,7 +129,7 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 // fill adds the unclaimed worker numbers: they lack a register, and can be claimed from now on. Without
 // datacenters the store may give all away.
 func (i *Issuer) fill(datacenters []int64) {
-	owned := []Workers{AllWorkers(i.Layout)}
+	owned := []Workers{allWorkers(i.Layout)}
 	if len(datacenters) > 0 {
 		owned = nil
 	}
@@ -169,7 +169,7 @@ func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 		Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now,
 		Datacenters: []int64{}, Unreadable: []int64{},
 	}
-	used, tick := AllTicks(f.Layout), f.Layout.TickAt(now)
+	used, tick := allTicks(f.Layout), f.Layout.TickAt(now)
 	if !f.Since.IsZero() {
 		used.First = max(used.First, f.Layout.TickAt(f.Since))
 	}
@@ -185,15 +185,15 @@ func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 }
 
 // pieces are the ids with used or with open ticks, by worker numbers in ascending order.
-func (i *Issuer) pieces(open bool) []Set {
-	var all []Set
+func (i *Issuer) pieces(open bool) []set {
+	var all []set
 	for _, s := range i.Stretches {
 		ticks := s.Used
 		if open {
 			ticks = s.Open
 		}
 		if !ticks.Empty() {
-			all = append(all, Set{Layout: i.Layout, Workers: s.Workers, Ticks: ticks})
+			all = append(all, set{Layout: i.Layout, Workers: s.Workers, Ticks: ticks})
 		}
 	}
 	return all

@@ -15,7 +15,7 @@ func TestForecastsAreThoseOfListingEveryID(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 0))
 	never, may := 0, 0
 	for round := range 600 {
-		a, b := tiny(t, random, "a"), tiny(t, random, "b")
+		a, b := tiny(random, "a"), tiny(random, "b")
 		if random.IntN(3) == 0 {
 			b.Layout = a.Layout
 			b.Stretches = tinyStretches(random, b.Layout)
@@ -84,26 +84,35 @@ func issued(i *merge.Issuer) map[snowfence.ID][]stamped {
 	return all
 }
 
-func tiny(t *testing.T, random *rand.Rand, side string) *merge.Issuer {
-	t.Helper()
-	texts := []string{"ms3-worker2-seq1", "ms3-seq1-worker2", "worker2-ms3-seq1", "2ms3-datacenter1-worker1-seq1", "worker1-ms3-datacenter1-seq1", "ms4-worker1-seq1", "3ms2-worker3-seq1"}
-	l := layout(t, texts[random.IntN(len(texts))]+"@2026-01-01")
-	l.Epoch = now.Add(-time.Duration(random.IntN(12)) * time.Millisecond)
+// tiny is an issuer of a layout of few bits, with any order of fields that there can be.
+func tiny(random *rand.Rand, side string) *merge.Issuer {
+	fields := []snowfence.Field{{Kind: snowfence.Time, Bits: 1 + random.IntN(4)}, {Kind: snowfence.Sequence, Bits: 1 + random.IntN(2)}}
+	for _, kind := range []snowfence.FieldKind{snowfence.Datacenter, snowfence.Worker} {
+		if random.IntN(4) > 0 {
+			fields = append(fields, snowfence.Field{Kind: kind, Bits: 1 + random.IntN(2)})
+		}
+	}
+	units := []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond}
+	l := snowfence.Layout{Unit: units[random.IntN(len(units))], Epoch: now.Add(-time.Duration(random.IntN(40)) * time.Millisecond), Fields: fields}
+	for valid := false; !valid; valid = l.Validate() == nil {
+		random.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	}
 	return &merge.Issuer{Side: side, Name: "tiny", Layout: l, Now: now, Stretches: tinyStretches(random, l)}
 }
 
+// tinyStretches begin and end within datacenters, and have ticks that are none or too high.
 func tinyStretches(random *rand.Rand, l snowfence.Layout) []merge.Stretch {
 	var all []merge.Stretch
 	ticks := func() merge.Ticks {
-		first := snowfence.Tick(random.Int64N(int64(l.HorizonTick())))
-		return merge.Ticks{First: first, Last: min(first+snowfence.Tick(random.IntN(4))-1, l.HorizonTick()-1)}
+		first := snowfence.Tick(random.Int64N(1 << l.Bits(snowfence.Time)))
+		return merge.Ticks{First: first, Last: first - 1 + snowfence.Tick(random.IntN(9))}
 	}
-	for worker := int64(0); worker < l.Workers(); worker++ {
-		if random.IntN(2) == 0 {
-			continue
+	for next := int64(0); next < l.Workers(); {
+		first := next + random.Int64N(3)
+		next = min(first+1+random.Int64N(8), l.Workers())
+		if first < next {
+			all = append(all, merge.Stretch{Workers: merge.Workers{First: first, Last: next - 1}, Used: ticks(), Open: ticks()})
 		}
-		s := merge.Stretch{Workers: merge.Workers{First: worker, Last: worker}, Used: ticks(), Open: ticks()}
-		all = append(all, s)
 	}
 	return all
 }

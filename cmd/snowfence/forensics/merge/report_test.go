@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,22 +17,19 @@ import (
 // checked merges sides A, B, …: each has lines of ids, and issuers.
 func checked(t *testing.T, ids []string, issuers ...*merge.Issuer) (*merge.Report, error) {
 	t.Helper()
-	c := merge.Config{
-		Issuers: issuers, Shown: 10, Sort: idsort.Config{Temp: t.TempDir()},
-	}
+	c := merge.Config{Issuers: issuers, Shown: 10, Sort: idsort.Config{Temp: t.TempDir(), Sizes: idsort.Sizes{Chunk: 300, Page: 100, Workers: 1, Room: 1 << 20, Piece: 600}}}
 	for n, lines := range ids {
 		c.Sides = append(c.Sides, string(rune('A'+n)))
 		if lines == "" {
 			continue
 		}
-		path := filepath.Join(t.TempDir(), "ids")
-		if lines != "missing" {
-			if err := os.WriteFile(path, []byte(strings.ReplaceAll(lines, " ", "\n")), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
 		c.Inputs = append(c.Inputs, merge.Input{Side: n, Input: idsort.Input{Open: func(ctx context.Context) (source.Source, error) {
-			return source.Open(ctx, path, source.Options{Encoding: "decimal", SkipInvalid: strings.Contains(lines, "skip")})
+			name, _, missing := strings.Cut(lines, " is missing")
+			if !missing {
+				name = "-"
+			}
+			o := source.Options{Encoding: "decimal", SkipInvalid: strings.Contains(lines, "skip"), Stdin: strings.NewReader(strings.ReplaceAll(lines, " ", "\n"))}
+			return source.Open(ctx, name, o)
 		}}})
 	}
 	return merge.Check(t.Context(), c)
@@ -97,7 +92,7 @@ func TestSideWithoutIDsOrWithSkippedOnesIsUnknown(t *testing.T) {
 
 func TestFaultOfASourceNamesItsSide(t *testing.T) {
 	var wrong *merge.SideError
-	_, err := checked(t, []string{"1 2", "missing"})
+	_, err := checked(t, []string{"1 2", "/ids is missing"})
 	if !errors.As(err, &wrong) || wrong.Side != "B" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

@@ -22,17 +22,17 @@ func (s Span[N]) Meet(other Span[N]) Span[N] {
 	return Span[N]{max(s.First, other.First), min(s.Last, other.Last)}
 }
 
-// AllTicks are the ticks that fit the layout's time.
-func AllTicks(l snowfence.Layout) Ticks {
+// allTicks are the ticks that fit the layout's time.
+func allTicks(l snowfence.Layout) Ticks {
 	return Ticks{0, snowfence.Tick(mask(l.Bits(snowfence.Time)))}
 }
 
-// AllWorkers are the worker numbers of the layout.
-func AllWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
+// allWorkers are the worker numbers of the layout.
+func allWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
 
-// Set is the ids of a layout with some ticks and some worker numbers, and any sequence.
+// set is the ids of a layout with some ticks and some worker numbers, and any sequence.
 // Ticks and worker numbers beyond the layout's fields are in no set.
-type Set struct {
+type set struct {
 	// Layout must be valid.
 	Layout  snowfence.Layout
 	Ticks   Ticks
@@ -42,7 +42,7 @@ type Set struct {
 }
 
 // until returns the set without the ticks above last.
-func (s Set) until(last snowfence.Tick) Set {
+func (s set) until(last snowfence.Tick) set {
 	s.Ticks.Last = min(s.Ticks.Last, last)
 	return s
 }
@@ -54,8 +54,8 @@ type box struct{ starts, low, high uint64 }
 
 // boxes cuts the set into boxes without an integer in common: where its worker numbers
 // begin or end within a datacenter, that datacenter is a box of its own.
-func (s Set) boxes() []box {
-	ticks, workers := s.Ticks.Meet(AllTicks(s.Layout)), s.Workers.Meet(AllWorkers(s.Layout))
+func (s set) boxes() []box {
+	ticks, workers := s.Ticks.Meet(allTicks(s.Layout)), s.Workers.Meet(allWorkers(s.Layout))
 	if ticks.Empty() || workers.Empty() {
 		return nil
 	}

@@ -161,7 +161,7 @@ func (s *Side) addLayout(part string) error {
 	if err != nil {
 		return s.wrong("layout %q: %s", spec, text.Message(err))
 	}
-	f := Foreign{Text: spec, Layout: layout, Workers: []Workers{AllWorkers(layout)}}
+	f := Foreign{Text: spec, Layout: layout, Workers: []Workers{allWorkers(layout)}}
 	for i, word := range strings.Split(rest, "/") {
 		key, value, _ := strings.Cut(word, "=")
 		switch {

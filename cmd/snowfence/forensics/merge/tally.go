@@ -1,24 +1,25 @@
 package merge
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"math/bits"
 	"slices"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
 // maxStands is how many of the places of one id are named.
 const maxStands = 8
 
-// Stand is a place of an id. Side and Source are the numbers of the side and of the source,
-// counted over all sides, and At is the place in the source. [Check] fills in the words.
+// Stand is a place of an id: its side, its source, and the place there.
 type Stand struct {
-	Side       int    `json:"-"`
-	Source     int    `json:"-"`
-	At         uint64 `json:"-"`
-	SideName   string `json:"side"`
-	SourceName string `json:"source"`
-	Place      string `json:"place"`
+	Side   string `json:"side"`
+	Source string `json:"source"`
+	Place  string `json:"place"`
 }
 
 // Clash is an id on several sides: how often it is there, and its first places.
@@ -47,103 +48,135 @@ type Data struct {
 	First []Clash `json:"first"`
 }
 
-// Tally counts the ids on several sides.
-type Tally struct {
-	// Data is complete after [Tally.End].
-	Data
-	// Of is how many of the clashing ids are on each side, RowsOf in how many rows,
-	// and RowsIn in how many rows of each source.
-	Of, RowsOf, RowsIn []uint64
-	// Twice is how many ids are several times on one side, by side. A merge does not cause these.
-	Twice []uint64
-
-	names   []string
-	shown   int
+// tally counts the ids on several sides, in the report.
+type tally struct {
+	Config
+	*idsort.Sorted
+	sides   []SideReport
+	sources []*SourceReport // of all sides, in the order of the inputs
+	data    Data
 	between []uint64 // by the numbers of both sides
 
 	// Of the present id: its rows, by side and by source, its sides as bits, its sources
-	// and first places.
+	// and first positions.
 	id           snowfence.ID
-	all, sides   uint64
+	all, set     uint64
 	rows, counts []uint64
-	sources      []int
-	stands       []Stand
+	of           []int
+	places       []uint64
 }
 
-// NewTally returns a tally for the named sides and a number of sources. It keeps the first
-// clashing ids, at most shown of them.
-func NewTally(sides []string, sources, shown int) *Tally {
-	counts := func(n int) []uint64 { return make([]uint64, n) }
-	n := len(sides)
-	return &Tally{
-		names: sides, shown: shown, rows: counts(n), counts: counts(sources), between: counts(n * n),
-		Of: counts(n), RowsOf: counts(n), RowsIn: counts(sources), Twice: counts(n),
-		Data: Data{Between: []Pair{}, First: []Clash{}},
+// read reads all ids, and counts them.
+func (c Config) read(ctx context.Context, r *Report) error {
+	side := "" // of the source that is being read
+	inputs := make([]idsort.Input, len(c.Inputs))
+	for n, in := range c.Inputs {
+		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (source.Source, error) {
+			side = c.Sides[in.Side]
+			return in.Open(ctx)
+		}}
 	}
+	sorted, err := idsort.Sort(ctx, inputs, c.Sort)
+	switch {
+	case err == nil:
+	case side == "", errors.As(err, new(*idsort.FullError)):
+		return err
+	default:
+		return &SideError{Side: side, Reason: err}
+	}
+	n := len(c.Sides)
+	t := &tally{
+		Config: c, Sorted: sorted, sides: r.Sides, data: Data{Between: []Pair{}, First: []Clash{}},
+		between: make([]uint64, n*n), rows: make([]uint64, n), counts: make([]uint64, len(inputs)),
+	}
+	for n, in := range sorted.Inputs {
+		side := &r.Sides[c.Inputs[n].Side]
+		s := &SourceReport{Source: in.Name(), IDs: in.IDs, Rounded: in.Rounding.Text()}
+		s.Skipped, s.Invalid = in.Skipped()
+		side.IDs, side.Sources, t.sources = side.IDs+in.IDs, append(side.Sources, s), append(t.sources, s)
+	}
+	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
+		return err
+	}
+	t.end()
+	if slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side }) {
+		r.Data = &t.data
+	}
+	return nil
 }
 
-// Add takes one row, in ascending order of the ids as unsigned numbers.
-func (t *Tally) Add(id snowfence.ID, at Stand) {
-	if id != t.id {
-		t.next()
-		t.id = id
+// add takes the rows that come next, in ascending order of the ids as unsigned numbers.
+func (t *tally) add(items []source.Item) error {
+	for _, item := range items {
+		if item.ID != t.id {
+			t.next()
+			t.id = item.ID
+		}
+		source, _ := t.Stand(item.At)
+		side := t.Config.Inputs[source].Side
+		if t.counts[source] == 0 {
+			t.of = append(t.of, source)
+		}
+		t.counts[source]++
+		t.all++
+		t.set |= 1 << side
+		t.rows[side]++
+		// At least one place of each side is named.
+		if len(t.places) < maxStands || t.rows[side] == 1 {
+			t.places = append(t.places, item.At)
+		}
 	}
-	if t.counts[at.Source] == 0 {
-		t.sources = append(t.sources, at.Source)
-	}
-	t.counts[at.Source]++
-	t.all++
-	t.sides |= 1 << at.Side
-	t.rows[at.Side]++
-	// At least one place of each side is named.
-	if len(t.stands) < maxStands || t.rows[at.Side] == 1 {
-		t.stands = append(t.stands, at)
-	}
+	return nil
 }
 
 // next counts the id whose rows are complete.
-func (t *Tally) next() {
-	clash := bits.OnesCount64(t.sides) > 1
+func (t *tally) next() {
+	clash := bits.OnesCount64(t.set) > 1
 	var most uint64
-	for left := t.sides; left != 0; left &= left - 1 {
-		side := bits.TrailingZeros64(left)
-		n := t.rows[side]
-		t.rows[side] = 0
-		most = max(most, n)
-		if n > 1 {
-			t.Twice[side]++
+	for left := t.set; left != 0; left &= left - 1 {
+		n := bits.TrailingZeros64(left)
+		side, rows := &t.sides[n], t.rows[n]
+		t.rows[n] = 0
+		most = max(most, rows)
+		if rows > 1 {
+			side.Twice++
 		}
 		if !clash {
 			continue
 		}
-		t.Of[side]++
-		t.RowsOf[side] += n
+		side.Clashing++
+		side.ClashingRows += rows
 		for others := left & (left - 1); others != 0; others &= others - 1 {
-			t.between[side*len(t.names)+bits.TrailingZeros64(others)]++
+			t.between[n*len(t.sides)+bits.TrailingZeros64(others)]++
 		}
 	}
-	for _, n := range t.sources {
+	for _, n := range t.of {
 		if clash {
-			t.RowsIn[n] += t.counts[n]
+			t.sources[n].ClashingRows += t.counts[n]
 		}
 		t.counts[n] = 0
 	}
 	if clash {
-		t.Clashing++
-		t.Renumber += t.all - most
-		if len(t.First) < t.shown {
-			t.First = append(t.First, Clash{t.id.String(), t.all, slices.Clone(t.stands)})
+		t.data.Clashing++
+		t.data.Renumber += t.all - most
+		if len(t.data.First) < t.Shown {
+			c := Clash{ID: t.id.String(), Rows: t.all}
+			for _, at := range t.places {
+				n, in := t.Stand(at)
+				c.Stands = append(c.Stands, Stand{t.Sides[t.Config.Inputs[n].Side], t.sources[n].Source, t.Sorted.Inputs[n].Place(in)})
+			}
+			t.data.First = append(t.data.First, c)
 		}
 	}
-	t.all, t.sides, t.sources, t.stands = 0, 0, t.sources[:0], t.stands[:0]
+	t.all, t.set, t.of, t.places = 0, 0, t.of[:0], t.places[:0]
 }
 
-// End is called once, after the last row.
-func (t *Tally) End() {
+// end counts the last id, and lists the pairs of sides.
+func (t *tally) end() {
 	t.next()
 	for i, n := range t.between {
 		if n > 0 {
-			t.Between = append(t.Between, Pair{[2]string{t.names[i/len(t.names)], t.names[i%len(t.names)]}, n})
+			t.data.Between = append(t.data.Between, Pair{[2]string{t.Sides[i/len(t.Sides)], t.Sides[i%len(t.Sides)]}, n})
 		}
 	}
 }

@@ -1,103 +1,72 @@
 package merge_test
 
 import (
-	"cmp"
-	"math/bits"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 )
 
-// row is an id and where it stands.
-type row struct {
-	id snowfence.ID
-	at merge.Stand
-}
-
-// tallied counts rows in the order in which a sort hands them out.
-func tallied(sides int, shown int, rows []row) *merge.Tally {
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(uint64(a.id), uint64(b.id)) })
-	t := merge.NewTally([]string{"A", "B", "C", "D", "E", "F"}[:sides], 6, shown)
-	for _, r := range rows {
-		t.Add(r.id, r.at)
-	}
-	t.End()
-	return t
-}
-
+// TestTalliesAreThoseOfCountingByHand has ids on up to five sides, some of them with the 64th bit.
 func TestTalliesAreThoseOfCountingByHand(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 0))
-	for round := range 300 {
-		sides := 2 + random.IntN(4)
-		var rows []row
-		by := map[snowfence.ID][]int{} // rows by side
-		for n := range 60 {
-			side := random.IntN(sides)
-			id := snowfence.ID(random.IntN(40))
-			if random.IntN(10) == 0 {
-				id = -id - 1 // with the 64th bit
-			}
-			rows = append(rows, row{id, merge.Stand{Side: side, Source: side, At: uint64(n)}})
+	for round := range 100 {
+		lines := make([]string, 2+random.IntN(4))
+		by := map[uint64][]uint64{} // rows by side
+		for range 60 {
+			side, id := random.IntN(len(lines)), random.Uint64N(40)-4
+			lines[side] += fmt.Sprintln(id)
 			if by[id] == nil {
-				by[id] = make([]int, sides)
+				by[id] = make([]uint64, len(lines))
 			}
 			by[id][side]++
 		}
-		var clashing, renumber uint64
-		of, rowsOf, twice := make([]uint64, sides), make([]uint64, sides), make([]uint64, sides)
-		between := map[[2]int]uint64{}
+		want := make([]merge.SideReport, len(lines))
+		data, between := merge.Data{}, map[string]uint64{}
 		for _, counts := range by {
-			on, all, most := 0, 0, 0
+			on, all := "", uint64(0)
 			for side, n := range counts {
 				if n > 1 {
-					twice[side]++
+					want[side].Twice++
 				}
 				if n > 0 {
-					on++
+					on, all = on+string(rune('A'+side)), all+n
 				}
-				all, most = all+n, max(most, n)
 			}
-			if on < 2 {
+			if len(on) < 2 {
 				continue
 			}
-			clashing++
-			renumber += uint64(all - most)
-			for a, n := range counts {
-				if n == 0 {
-					continue
-				}
-				of[a]++
-				rowsOf[a] += uint64(n)
-				for b := a + 1; b < sides; b++ {
-					if counts[b] > 0 {
-						between[[2]int{a, b}]++
-					}
+			data.Clashing++
+			data.Renumber += all - slices.Max(counts)
+			for i, a := range on {
+				want[a-'A'].Clashing++
+				want[a-'A'].ClashingRows += counts[a-'A']
+				for _, b := range on[i+1:] {
+					between[fmt.Sprintf("%c %c", a, b)]++
 				}
 			}
 		}
-		got := tallied(sides, 1000, rows)
-		if got.Clashing != clashing || got.Renumber != renumber || !slices.Equal(got.Of, of) || !slices.Equal(got.RowsOf, rowsOf) || !slices.Equal(got.Twice, twice) || len(got.First) != int(clashing) {
-			t.Fatalf("round %d: %+v\nwant %d clashing, %d to renumber, of %v, rows %v, twice %v", round, got, clashing, renumber, of, rowsOf, twice)
+		got, err := checked(t, lines)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for pair, n := range between {
-			sides := [2]string{string(rune('A' + pair[0])), string(rune('A' + pair[1]))}
-			if !slices.Contains(got.Between, merge.Pair{Sides: sides, IDs: n}) {
-				t.Fatalf("round %d: between %v: %v, want %d", round, sides, got.Between, n)
+		for n, s := range got.Sides {
+			if s.Clashing != want[n].Clashing || s.ClashingRows != want[n].ClashingRows || s.Twice != want[n].Twice {
+				t.Fatalf("round %d: %+v, want %+v", round, s, want[n])
 			}
 		}
-		if len(got.Between) != len(between) {
-			t.Fatalf("round %d: %v, want %d pairs", round, got.Between, len(between))
+		pairs := map[string]uint64{}
+		for _, p := range got.Data.Between {
+			pairs[strings.Join(p.Sides[:], " ")] = p.IDs
 		}
-		for _, c := range got.First {
-			sides := uint64(0)
-			for _, s := range c.Stands {
-				sides |= 1 << s.Side
-			}
-			if bits.OnesCount64(sides) < 2 || uint64(len(c.Stands)) > c.Rows {
+		if got.Data.Clashing != data.Clashing || got.Data.Renumber != data.Renumber || fmt.Sprint(pairs) != fmt.Sprint(between) || uint64(len(got.Data.First)) != min(data.Clashing, 10) {
+			t.Fatalf("round %d: %+v, want %+v, between %v", round, got.Data, data, between)
+		}
+		for _, c := range got.Data.First {
+			if last := c.Stands[len(c.Stands)-1]; last.Side == c.Stands[0].Side || uint64(len(c.Stands)) > c.Rows {
 				t.Fatalf("round %d: %+v does not name two sides", round, c)
 			}
 		}
@@ -105,13 +74,12 @@ func TestTalliesAreThoseOfCountingByHand(t *testing.T) {
 }
 
 func TestEverySideOfAnIDIsNamedHoweverOftenItStandsOnOne(t *testing.T) {
-	var rows []row
-	for n := range 1000 {
-		rows = append(rows, row{7, merge.Stand{Side: 0, Source: 0, At: uint64(n)}})
+	got, err := checked(t, []string{strings.Repeat("7 ", 1000), "7"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	rows = append(rows, row{7, merge.Stand{Side: 1, Source: 1, At: 1}})
-	c := tallied(2, 1, rows).First[0]
-	if last := c.Stands[len(c.Stands)-1]; last.Side != 1 || c.Rows != 1001 || len(c.Stands) > 20 {
+	c := got.Data.First[0]
+	if last := c.Stands[len(c.Stands)-1]; last != (merge.Stand{Side: "B", Source: "standard input", Place: "line 1"}) || c.Rows != 1001 || len(c.Stands) > 20 {
 		t.Errorf("%+v", c)
 	}
 }

@@ -61,9 +61,9 @@ func (w *walk) meet(bit int, state uint8) bool {
 	return false
 }
 
-// Meet reports whether an integer is in both sets. It is exact and does not list integers: two
+// meets reports whether an integer is in both sets. It is exact and does not list integers: two
 // boxes have four facts, so the walk has 16 states at each bit.
-func Meet(a, b Set) bool {
+func meets(a, b set) bool {
 	others := b.boxes()
 	for _, l := range a.boxes() {
 		for _, m := range others {
@@ -75,14 +75,14 @@ func Meet(a, b Set) bool {
 	return false
 }
 
-// Earliest returns when the second of two equal ids of two sets is issued first, by clocks
+// meeting returns when the second of two equal ids of two sets is issued first, by clocks
 // that are right: the later time of the two ticks, or that of the set that is not issued.
 // False is returned if the sets have different integers only. At most one may be issued.
 //
 // That time is the beginning of a tick of a, or of b. So it is found by bisecting the ticks
 // of a, with those of b that have begun by then, and the other way round.
-func Earliest(a, b Set) (first time.Time, found bool) {
-	for _, x := range [2][2]Set{{a, b}, {b, a}} {
+func meeting(a, b set) (first time.Time, found bool) {
+	for _, x := range [2][2]set{{a, b}, {b, a}} {
 		if at, ok := begun(x[0], x[1]); ok && (!found || at.Before(first)) {
 			first, found = at, true
 		}
@@ -92,10 +92,10 @@ func Earliest(a, b Set) (first time.Time, found bool) {
 
 // begun returns when the first tick of a begins by which a and b have an integer in common,
 // all of whose ticks have begun.
-func begun(a, b Set) (time.Time, bool) {
-	ticks := a.Ticks.Meet(AllTicks(a.Layout))
+func begun(a, b set) (time.Time, bool) {
+	ticks := a.Ticks.Meet(allTicks(a.Layout))
 	common := func(last snowfence.Tick) bool {
-		return Meet(a.until(last), b.by(a.Layout.TimeOf(last)))
+		return meets(a.until(last), b.by(a.Layout.TimeOf(last)))
 	}
 	if a.Issued || ticks.Empty() || !common(ticks.Last) {
 		return time.Time{}, false
@@ -111,7 +111,7 @@ func begun(a, b Set) (time.Time, bool) {
 }
 
 // by returns the ids of ticks that have begun at some time, or all if they are issued.
-func (s Set) by(at time.Time) Set {
+func (s set) by(at time.Time) set {
 	if s.Issued {
 		return s
 	}
