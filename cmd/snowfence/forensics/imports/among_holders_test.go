@@ -1,6 +1,7 @@
 package imports_test
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -24,17 +25,17 @@ type mob struct {
 	floor  snowfence.Tick
 	until  time.Time // when everybody goes home
 
-	mu     sync.Mutex
-	ticks  map[snowfence.Tick]*fence.Holder // who stamped them
-	taken  time.Time                        // when a take-over had succeeded
-	counts struct{ ids, claims, operations, imports int }
+	mu                               sync.Mutex
+	ticks                            map[snowfence.Tick]*fence.Holder // who stamped them
+	taken                            time.Time                        // when a take-over had succeeded
+	ids, claims, operations, imports int
 }
 
 // TestNoTickHasTwoHoldersAmongOperators is the theorem with operators in it:
 // they release, quarantine, clear and take over at any moment, by an old reading, and a late swap of
 // theirs may arrive long after.
 func TestNoTickHasTwoHoldersAmongOperators(t *testing.T) {
-	var ids, claims, operations, imports int
+	var ids, claims, operations, takeOvers int
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			loss := time.Duration(seed%2) * 500 * time.Millisecond
@@ -54,21 +55,24 @@ func TestNoTickHasTwoHoldersAmongOperators(t *testing.T) {
 			everybody.Go(func() {
 				draw := rand.New(rand.NewPCG(seed, 20))
 				for loss > 0 && time.Now().Before(m.until) {
-					pass(time.Duration(draw.Int64N(int64(20 * time.Second))))
-					if _, err := m.memory.Failover(time.Duration(draw.Int64N(int64(loss)))); err != nil {
+					pass(upTo(draw, 20*time.Second))
+					if _, err := m.memory.Failover(upTo(draw, loss)); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 			everybody.Wait()
-			ids, claims = ids+m.counts.ids, claims+m.counts.claims
-			operations, imports = operations+m.counts.operations, imports+m.counts.imports
+			ids, claims, operations, takeOvers = ids+m.ids, claims+m.claims, operations+m.operations, takeOvers+m.imports
 		})
 	}
-	t.Logf("%d ids, %d claims, %d operations, %d take-overs", ids, claims, operations, imports)
-	if ids < 50_000 || claims < 100 || operations < 400 || imports < 20 {
+	t.Logf("%d ids, %d claims, %d operations, %d take-overs", ids, claims, operations, takeOvers)
+	if ids < 50_000 || claims < 100 || operations < 400 || takeOvers < 20 {
 		t.Error("too little happened")
 	}
+}
+
+func upTo(draw *rand.Rand, d time.Duration) time.Duration {
+	return time.Duration(draw.Int64N(int64(d)))
 }
 
 // client is a client of the store that faults befall.
@@ -82,21 +86,14 @@ func (m *mob) client(draw *rand.Rand) *faultstore.Store {
 func (m *mob) hold(who int, draw *rand.Rand) {
 	for time.Now().Before(m.until) {
 		s := m.client(draw)
-		by := time.Duration(draw.Int64N(int64(20*time.Second))) - 10*time.Second
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		worker := int64(5)
-		h, err := fence.Open(ctx, fence.Config{
-			Store: s, Layout: oldLayout(), Worker: &worker, Window: 4 * time.Second, ClaimWait: 15 * time.Second,
-			Clock: offset{system(), by}, Process: fence.Process{Host: "host", PID: who + 1},
+		h, err := claim(m.t, s, 5, upTo(draw, 20*time.Second)-10*time.Second, func(c *fence.Config) {
+			c.Window, c.ClaimWait, c.Process = 4*time.Second, 15*time.Second, fence.Process{Host: "host", PID: who + 1}
 		})
-		cancel()
 		if err != nil {
 			pass(100 * time.Millisecond)
 			continue
 		}
-		m.mu.Lock()
-		m.counts.claims++
-		m.mu.Unlock()
+		m.count(&m.claims)
 		for range 10 + draw.IntN(1500) {
 			m.mint(who, h)
 			pass(7 * time.Millisecond)
@@ -104,13 +101,19 @@ func (m *mob) hold(who int, draw *rand.Rand) {
 		if draw.IntN(2) == 0 {
 			s.Follow(faultstore.Always(faultstore.Fault{Before: true}))
 		}
-		ctx, cancel = context.WithTimeout(context.Background(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		_ = h.Close(ctx)
 		cancel()
 		m.mint(who, h)
 		s.Deliver(context.Background())
 		_ = s.Close()
 	}
+}
+
+func (m *mob) count(n *int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*n++
 }
 
 func (m *mob) mint(who int, h *fence.Holder) {
@@ -120,19 +123,19 @@ func (m *mob) mint(who int, h *fence.Holder) {
 	if err != nil {
 		return
 	}
+	m.count(&m.ids)
 	parts, err := oldLayout().Decompose(id)
 	if err != nil {
 		m.t.Error(err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.counts.ids++
 	// Ids differ if no tick has two holders; one holder sees to the rest.
 	if other := m.ticks[parts.Tick]; other != nil && other != h {
 		m.t.Errorf("holder %d stamps tick %d, which another one has stamped", who, parts.Tick)
 	}
 	m.ticks[parts.Tick] = h
-	// Whoever held it before may go on to the end of its window.
+	// An earlier holder may go on to the end of its window.
 	if !m.taken.IsZero() && time.Since(m.taken) > 10*time.Second && parts.Tick < m.floor {
 		m.t.Errorf("holder %d stamps tick %d, below the floor %d", who, parts.Tick, m.floor)
 	}
@@ -140,58 +143,48 @@ func (m *mob) mint(who int, h *fence.Holder) {
 
 // operate does an operator's writes, with a register that it read a while ago.
 func (m *mob) operate(draw *rand.Rand) {
-	s := m.client(draw)
+	s, ctx := m.client(draw), context.Background()
 	defer func() { _ = s.Close() }()
-	var facts imports.Plan
-	facts.Layout, facts.Floor = oldLayout(), m.floor
-	facts.Steps = []imports.Step{{Worker: 5}, {Worker: 6}}
+	facts := imports.Plan{Layout: oldLayout(), Floor: m.floor, Steps: []imports.Step{{Worker: 5}, {Worker: 6}}}
 	for time.Now().Before(m.until) {
-		pass(time.Duration(draw.Int64N(int64(4 * time.Second))))
-		r, err := roster.Open(context.Background(), roster.Config{Store: s, Clock: offset{system(), time.Duration(draw.Int64N(int64(time.Hour))) - 30*time.Minute}})
+		pass(upTo(draw, 4*time.Second))
+		r, err := roster.Open(ctx, roster.Config{Store: s, Clock: offset{system(), upTo(draw, time.Hour) - 30*time.Minute}})
 		if err != nil {
 			continue
 		}
-		w, err := r.Worker(context.Background(), 5)
+		w, err := r.Worker(ctx, 5)
 		if err != nil {
 			continue
 		}
 		if draw.IntN(3) == 0 {
-			pass(time.Duration(draw.Int64N(int64(2 * time.Second))))
+			pass(upTo(draw, 2*time.Second))
 		}
-		switch draw.IntN(6) {
-		case 0:
-			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Release(context.Background(), w) })
-		case 1:
-			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Quarantine(context.Background(), w, true) })
-		case 2, 3:
-			err = m.write(r, func(d *roster.Desk) (roster.Worker, error) { return d.Quarantine(context.Background(), w, false) })
+		switch verb := draw.IntN(6); verb {
 		case 4:
-			s.Deliver(context.Background())
-		default:
-			var plan imports.Plan
-			if plan, err = imports.Draft(context.Background(), r, facts); err == nil {
-				err = imports.Apply(context.Background(), r, plan, roster.Patience{}, nil)
+			s.Deliver(ctx)
+		case 5:
+			plan, failed := imports.Draft(ctx, r, facts)
+			if err = failed; err == nil {
+				err = imports.Apply(ctx, r, plan, roster.Patience{}, nil)
 			}
 			if err == nil {
+				m.count(&m.imports)
 				m.mu.Lock()
-				if m.counts.imports++; m.taken.IsZero() {
-					m.taken = time.Now()
-				}
+				m.taken = cmp.Or(m.taken, time.Now())
 				m.mu.Unlock()
 			}
+		default:
+			err = r.Operate(ctx, roster.Patience{}, func(d *roster.Desk) (err error) {
+				if verb == 0 {
+					_, err = d.Release(ctx, w)
+				} else {
+					_, err = d.Quarantine(ctx, w, verb == 1)
+				}
+				return err
+			})
 		}
 		if err == nil {
-			m.mu.Lock()
-			m.counts.operations++
-			m.mu.Unlock()
+			m.count(&m.operations)
 		}
 	}
-}
-
-// write carries one verb of an operator out.
-func (m *mob) write(r *roster.Roster, do func(*roster.Desk) (roster.Worker, error)) error {
-	return r.Operate(context.Background(), roster.Patience{}, func(d *roster.Desk) error {
-		_, err := do(d)
-		return err
-	})
 }

@@ -16,25 +16,6 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// TestFloorsAreConfirmedWhateverThisHostsClockShows takes over on a host whose
-// clock is far from that of a lossy store, so that its own fresh write looks old.
-func TestFloorsAreConfirmedWhateverThisHostsClockShows(t *testing.T) {
-	const loss = 2 * time.Second
-	for _, by := range []time.Duration{-time.Hour, 0, time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			memory := memstore.NewWith(memstore.Config{Loss: loss, Now: func() time.Time { return time.Now().Add(by) }})
-			r := planned(t, begun, 0, 1, 2)
-			if _, err := take(t, memory.Client(), r); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := memory.Failover(loss); err != nil {
-				t.Fatal(err)
-			}
-			floored(t, memory, r)
-		})
-	}
-}
-
 // TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo runs one again that
 // ended when its floors were written and not confirmed.
 func TestFloorsOfATakeOverThatWasInterruptedAreConfirmedToo(t *testing.T) {

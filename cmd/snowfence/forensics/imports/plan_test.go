@@ -85,32 +85,6 @@ func TestNoIDOfTheOldSystemIsIssuedAgain(t *testing.T) {
 	})
 }
 
-// TestWithoutATakeOverTheIDsWouldRepeat shows that the test above can fail.
-func TestWithoutATakeOverTheIDsWouldRepeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		old := map[snowfence.ID]bool{}
-		oldIDs(t, 2, begun, old)
-		h, err := claim(t, memstore.New().Client(), 2, -time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids := make([]snowfence.ID, 5000)
-		if err := h.Fill(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
-		again := 0
-		for _, id := range ids {
-			if old[id] {
-				again++
-			}
-		}
-		if again == 0 {
-			t.Error("no id repeats")
-		}
-		shut(t, h)
-	})
-}
-
 func TestTakeOverRunTwiceChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
@@ -166,35 +140,6 @@ func TestTakeOverThatWasInterruptedIsFinishedByRunningItAgain(t *testing.T) {
 				if want := map[bool]imports.Action{true: imports.Keep, false: imports.Create}[i < stopped]; action != want {
 					t.Errorf("stopped at %d: worker %d: %s", stopped, i, action)
 				}
-			}
-			floored(t, memory, r)
-		})
-	}
-}
-
-func TestTakeOverGoesOnWhereRepliesAreLostAndReadsAreStale(t *testing.T) {
-	for seed := range uint64(20) {
-		synctest.Test(t, func(t *testing.T) {
-			memory := memstore.New()
-			faulty := faultstore.New(memory.Client(), nil, nil)
-			r := planned(t, begun, 0, 1, 2, 3, 4, 5, 6, 7)
-			if _, err := roster.Create(t.Context(), roster.Config{Store: faulty}, r.Layout, nil); err != nil {
-				t.Fatal(err)
-			}
-			record := stored.NamespaceKey("default")
-			faulty.Follow(faultstore.First(
-				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Before: 0.2, LostReply: 0.3}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap && c.Key != record }),
-				faultstore.Only(faultstore.Seeded(seed, faultstore.Rates{Stale: 0.5}), func(c faultstore.Call) bool { return c.Verb == faultstore.Get && c.Key != record }),
-			))
-			// An unknown outcome ends it, and it is run again.
-			var err error
-			for range 50 {
-				if _, err = take(t, faulty, r); err == nil {
-					break
-				}
-			}
-			if err != nil {
-				t.Errorf("seed %d: %v", seed, err)
 			}
 			floored(t, memory, r)
 		})
@@ -258,14 +203,16 @@ func TestTakeOverIntoAnotherLayoutOrForeignDatacentersIsRefused(t *testing.T) {
 	})
 }
 
-// TestFloorsOnALossyStoreOutliveItsFailover lets a lossy store fail at every
-// moment of a take-over: it ends with an error, or its floors are there for good.
+// TestFloorsOnALossyStoreOutliveItsFailover lets a lossy store fail at every moment of a take-over: it ends
+// with an error, or its floors are there for good. The store's clock may be far from this
+// host's, so that a fresh write looks old.
 func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 	const loss = 2 * time.Second
-	finished := 0
+	finished := map[time.Duration]int{}
 	for at := time.Duration(0); at < 4*loss; at += 150 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			memory := memstore.NewWith(memstore.Config{Loss: loss})
+			by := (at/(150*time.Millisecond)%3 - 1) * time.Hour
+			memory := memstore.NewWith(memstore.Config{Loss: loss, Now: func() time.Time { return time.Now().Add(by) }})
 			r := planned(t, begun, 0, 1, 2)
 			failed := make(chan struct{})
 			go func() {
@@ -288,7 +235,7 @@ func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 				<-failed
 				return
 			}
-			finished++
+			finished[by]++
 			<-failed
 			if _, err := memory.Failover(loss); err != nil {
 				t.Error(err)
@@ -296,7 +243,7 @@ func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 			floored(t, memory, r)
 		})
 	}
-	if finished == 0 {
-		t.Error("no take-over was finished")
+	if len(finished) < 3 {
+		t.Errorf("take-overs were finished by the clocks %v", finished)
 	}
 }
