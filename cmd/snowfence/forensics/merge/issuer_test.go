@@ -1,10 +1,9 @@
 package merge_test
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
@@ -28,8 +27,7 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		7: {Term: 1, Floor: at(-10), Until: at(-10)},                                 // written by an operator
 		8: {Term: 2, Floor: at(-10), Until: last + 1, Holder: nonce},                 // used up, its holder lives
 	})
-	one := func(n int64) merge.Workers { return merge.Workers{First: n, Last: n} }
-	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+	one := func(n int64) merge.Workers { return workers(n, n) }
 	none := ticks(0, -1)
 	want := []merge.Stretch{
 		{one(0), ticks(at(-10), at(1)-1), ticks(at(0), last)},
@@ -41,15 +39,10 @@ func TestRegistersTellWhatWasStampedAndWhatMayBe(t *testing.T) {
 		{one(6), ticks(0, last), none},
 		{one(7), ticks(0, at(-10)-1), ticks(at(0), last)},
 		{one(8), ticks(0, last), ticks(at(0), last)},
-		{merge.Workers{First: 9, Last: 1023}, none, ticks(at(0), last)},
+		{workers(9, 1023), none, ticks(at(0), last)},
 	}
-	if len(i.Stretches) != len(want) {
-		t.Fatalf("%d stretches, want %d: %+v", len(i.Stretches), len(want), i.Stretches)
-	}
-	for n, s := range i.Stretches {
-		if s != want[n] {
-			t.Errorf("got  %+v\nwant %+v", s, want[n])
-		}
+	if !slices.Equal(i.Stretches, want) {
+		t.Errorf("got  %+v\nwant %+v", i.Stretches, want)
 	}
 }
 
@@ -69,53 +62,29 @@ func TestUnreadableRegistersAreTakenToHaveStampedAnything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := merge.Ticks{First: 0, Last: l.HorizonTick() - 1}
+	all := ticks(0, l.HorizonTick()-1)
 	if len(i.Unreadable) != 1 || i.Unreadable[0] != 2 || i.Strays != 1 || len(i.Stretches) != 3 || i.Stretches[1].Used != all {
 		t.Errorf("%+v", i)
 	}
 }
 
 func TestRegistersThatAreNotOfThisNamespaceBoundTheirTicksOnly(t *testing.T) {
-	l := layout(t, "twitter")
-	s := memstore.New().Client()
-	r, err := roster.Create(t.Context(), roster.Config{Store: s, Clock: stopped{snowfence.SystemClock()}}, l, []int64{0})
-	if err != nil {
-		t.Fatal(err)
+	l, other := layout(t, "twitter"), strings.Repeat("ab", 16)
+	held := func(layout, incarnation string) stored.Register {
+		return stored.Register{Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce, Layout: layout, Incarnation: incarnation}
 	}
-	last := l.HorizonTick() - 1
-	other := strings.Repeat("ab", 16)
-	held := stored.Register{Term: 1, Floor: minutes(l, -10), Until: minutes(l, 1), Holder: nonce}
-	for worker, x := range map[int64]struct{ layout, incarnation string }{
-		1: {r.Record().Layout, other}, 2: {"ms41-worker10-seq12@2026-01-01T00:00:00Z", other}, 40: {r.Record().Layout, r.Record().Incarnation},
-	} {
-		register := held
-		register.Layout, register.Incarnation, register.Write, register.Window = x.layout, x.incarnation, fmt.Sprintf("%016x", worker), time.Minute
-		value, err := register.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Swap(t.Context(), stored.RegisterKey("default", l, worker), "", value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	i, err := merge.IssuerOf(t.Context(), "eu", "mem://", r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ticks := func(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
-	floor, none := minutes(l, -10), ticks(0, -1)
-	term, rest := ticks(floor, minutes(l, 1)-1), ticks(minutes(l, 0), minutes(l, 1)-1) // until its holder finds out
+	i, _ := namespace(t, "eu", l, []int64{0}, map[int64]stored.Register{
+		1: held("", other), 2: held("ms41-worker10-seq12@2026-01-01T00:00:00Z", other), 40: held("", ""),
+	})
+	none := ticks(0, -1)
+	term, rest := ticks(minutes(l, -10), minutes(l, 1)-1), ticks(minutes(l, 0), minutes(l, 1)-1) // until its holder finds out
 	for _, want := range []merge.Stretch{
-		{merge.Workers{First: 1, Last: 1}, term, rest},                        // of an earlier incarnation
-		{merge.Workers{First: 2, Last: 2}, ticks(0, last), none},              // of another layout
-		{merge.Workers{First: 3, Last: 31}, none, ticks(minutes(l, 0), last)}, // never claimed
-		{merge.Workers{First: 40, Last: 40}, term, rest},                      // of a datacenter that is not this store's
+		{workers(1, 1), term, rest},                                     // of an earlier incarnation
+		{workers(2, 2), ticks(0, l.HorizonTick()-1), none},              // of another layout
+		{workers(3, 31), none, ticks(minutes(l, 0), l.HorizonTick()-1)}, // never claimed
+		{workers(40, 40), term, rest},                                   // of a datacenter that is not this store's
 	} {
-		found := false
-		for _, s := range i.Stretches {
-			found = found || s == want
-		}
-		if !found {
+		if !slices.Contains(i.Stretches, want) {
 			t.Errorf("%+v is not among %+v", want, i.Stretches)
 		}
 	}

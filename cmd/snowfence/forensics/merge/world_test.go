@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"testing"
@@ -28,15 +29,8 @@ func layout(t *testing.T, text string) snowfence.Layout {
 	return l
 }
 
-// foreign is the issuer of a layout: side.
-func foreign(t *testing.T, arg string) *merge.Issuer {
-	t.Helper()
-	side := parse(t, arg, "zz=other")[0]
-	return merge.ForeignIssuer(side.Name, side.Layouts[0], now)
-}
-
 // namespace is a namespace in memory whose registers are written as given, with
-// the layout's incarnation.
+// the record's layout and incarnation if they have none.
 func namespace(t *testing.T, side string, l snowfence.Layout, datacenters []int64, registers map[int64]stored.Register) (*merge.Issuer, *roster.Roster) {
 	t.Helper()
 	s := memstore.New().Client()
@@ -46,7 +40,7 @@ func namespace(t *testing.T, side string, l snowfence.Layout, datacenters []int6
 		t.Fatal(err)
 	}
 	for number, register := range registers {
-		register.Layout, register.Incarnation = r.Record().Layout, r.Record().Incarnation
+		register.Layout, register.Incarnation = cmp.Or(register.Layout, r.Record().Layout), cmp.Or(register.Incarnation, r.Record().Incarnation)
 		register.Write, register.Window = fmt.Sprintf("%016x", number+1), time.Minute
 		value, err := register.Encode()
 		if err != nil {
@@ -70,7 +64,12 @@ func minutes(l snowfence.Layout, n int) snowfence.Tick {
 
 const nonce = "00112233445566778899aabbccddeeff"
 
+// named is the issuer of a layout, of a side with a name.
 func named(t *testing.T, name, arg string) *merge.Issuer {
 	t.Helper()
-	return foreign(t, name+"="+arg)
+	return merge.ForeignIssuer(name, parse(t, arg, "other")[0].Layouts[0], now)
 }
+
+func ticks(first, last snowfence.Tick) merge.Ticks { return merge.Ticks{First: first, Last: last} }
+
+func workers(first, last int64) merge.Workers { return merge.Workers{First: first, Last: last} }

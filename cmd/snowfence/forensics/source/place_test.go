@@ -3,8 +3,6 @@ package source
 import (
 	"errors"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -53,46 +51,6 @@ func TestPlaceThatCannotBeReadSaysWhy(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		case want != "" && (!errors.As(err, new(UsageError)) || !strings.HasPrefix(err.Error(), want)):
 			t.Errorf("%q: %v, want %s", text, err, want)
-		}
-	}
-}
-
-// TestOptionThatIsNoneIsNamed: of a path it shows only if the file is missing. A possible password
-// stays hidden.
-func TestOptionThatIsNoneIsNamed(t *testing.T) {
-	dir := t.TempDir()
-	odd := filepath.Join(dir, "ids#colum=1")
-	if err := os.WriteFile(odd, []byte("7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, x := range []struct{ name, want string }{
-		{odd, ""},
-		{filepath.Join(dir, "b#colum=1"), `b#colum=1: option "colum": is none, and no file has the whole name: must be one of column, encoding, query, separator, table`},
-		{"-#colum=1", `-#colum=1: option "colum": is none`},
-		{filepath.Join(dir, "a#b#sep=1,column=2"), `option "sep": is none`},
-		{filepath.Join(dir, "b#1"), "b#1: no such file"},
-		{filepath.Join(dir, "b#1=2"), "b#1=2: no such file"},
-		{filepath.Join(dir, "b#=2"), "b#=2: no such file"},
-		{filepath.Join(dir, "b\x1b[2J"), `b\x1b[2J": no such file`},
-		{filepath.Join(dir, "b\x1b#colum=1"), `b\x1b#colum=1": option "colum": is none`},
-		{"postgres://me:hush@h/d#colum=1", `postgres://me:xxxxx@h/d#colum=1: option "colum": is none: must be one of`},
-		{"postgres://me:hush#sesame=open@h/d", "needs --table and --column"},
-	} {
-		_, err := Look(x.name, Options{})
-		s, opened := Open(t.Context(), x.name, Options{})
-		if opened == nil {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		for _, err := range []error{err, opened} {
-			switch {
-			case x.want == "" && err == nil:
-			case err == nil || x.want == "" || !strings.Contains(err.Error(), x.want):
-				t.Errorf("%q: %v, want %s", x.name, err, x.want)
-			case strings.Contains(err.Error(), "hush") || strings.Contains(err.Error(), "sesame") || strings.Contains(err.Error(), "\x1b"):
-				t.Errorf("%q: shows too much: %v", x.name, err)
-			}
 		}
 	}
 }
