@@ -1,18 +1,15 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
-
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
 
@@ -21,11 +18,10 @@ var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
 // list is a source in memory.
 type list struct {
-	name  string
-	items []idsort.Item
-	read  int
-	fail  error // at the end, instead of it
-
+	source.Source
+	name    string
+	items   []idsort.Item
+	read    int
 	skipped uint64
 }
 
@@ -42,9 +38,8 @@ func (l *list) Name() string { return l.name }
 
 func (l *list) Read(_ context.Context, items []idsort.Item) (int, error) {
 	n := copy(items, l.items[l.read:])
-	l.read += n
-	if n == 0 {
-		return 0, cmp.Or(l.fail, io.EOF)
+	if l.read += n; n == 0 {
+		return 0, io.EOF
 	}
 	return n, nil
 }
@@ -53,18 +48,6 @@ func (*list) Place(at uint64) string     { return fmt.Sprintf("line %d", at) }
 func (l *list) Done() int64              { return int64(l.read) }
 func (*list) Close() error               { return nil }
 func (l *list) Skipped() (uint64, error) { return l.skipped, nil }
-
-// inputs opens lists.
-func inputs(lists ...*list) []idsort.Input {
-	var all []idsort.Input
-	for _, l := range lists {
-		all = append(all, idsort.Input{Open: func(context.Context) (source.Source, error) {
-			l.read = 0
-			return l, nil
-		}})
-	}
-	return all
-}
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.
@@ -75,7 +58,12 @@ func runCheck(t *testing.T, cfg Config, lists ...*list) Report {
 	t.Helper()
 	cfg.Now = now
 	cfg.Sort.Temp = t.TempDir()
-	r, err := Run(t.Context(), inputs(lists...), cfg)
+	var inputs []idsort.Input
+	for _, l := range lists {
+		l.read = 0
+		inputs = append(inputs, idsort.Input{Open: func(context.Context) (source.Source, error) { return l, nil }})
+	}
+	r, err := Run(t.Context(), inputs, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,21 +72,6 @@ func runCheck(t *testing.T, cfg Config, lists ...*list) Report {
 		t.Fatalf("left behind: %v (%v)", left, err)
 	}
 	return r
-}
-
-// shapes are orders and distributions of ids.
-var shapes = map[string]func(r *rand.Rand, n int) []uint64{
-	"few different": func(r *rand.Rand, n int) []uint64 { return fill(n, func(int) uint64 { return r.Uint64N(50) }) },
-	"of 64 bits": func(r *rand.Rand, n int) []uint64 {
-		return fill(n, func(int) uint64 { return ^uint64(0) - r.Uint64N(3)<<r.IntN(62) })
-	},
-	"spread": func(r *rand.Rand, n int) []uint64 { return fill(n, func(int) uint64 { return r.Uint64() }) },
-	"in order with equal ones": func(_ *rand.Rand, n int) []uint64 {
-		return fill(n, func(i int) uint64 { return uint64(i / 3 * 5) })
-	},
-	"two logs at once": func(_ *rand.Rand, n int) []uint64 {
-		return fill(n, func(i int) uint64 { return uint64(i/2) + uint64(i%2)*1000 })
-	},
 }
 
 func fill(n int, id func(i int) uint64) []uint64 {

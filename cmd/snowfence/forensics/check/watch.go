@@ -18,7 +18,6 @@ type sighting struct {
 	low, high     uint64 // ticks
 	tick, rank    uint64 // of the last id
 	top           uint64 // the highest rank
-	descents      uint64 // how often the rank went down
 	furthest      descent
 	open          descent // the last one, with ids as long as it goes on
 }
@@ -61,7 +60,6 @@ func (s *sighting) see(tick, rank, at uint64) {
 	case s.ids == 0:
 		s.low, s.high = tick, tick
 	case rank < s.rank:
-		s.descents++
 		s.open = descent{ids: 1, at: at, from: s.tick, to: tick}
 	case rank > s.top:
 		s.open = descent{}
