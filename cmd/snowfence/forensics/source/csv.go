@@ -40,7 +40,7 @@ func newTable(in *input, o Options) (*table, error) {
 	default:
 		t.index = n - 1
 	}
-	in.Reader = bufio.NewReaderSize(bounded{t, in.in}, in.Size()) // the parser takes it as its own buffer
+	in.Reader = bufio.NewReaderSize(bounded{t, in.in}, buffer) // the parser takes it as its own buffer
 	t.csv = csv.NewReader(in.Reader)
 	t.csv.Comma = rune(cmp.Or(o.Separator, ','))
 	t.csv.FieldsPerRecord, t.csv.ReuseRecord = -1, true
@@ -57,7 +57,7 @@ type bounded struct {
 var errLong = errors.New("record is too long")
 
 func (b bounded) Read(p []byte) (int, error) {
-	if b.csv.InputOffset()+maxLine+mostBuffer < b.given {
+	if b.csv.InputOffset()+maxLine+buffer < b.given {
 		return 0, errLong
 	}
 	n, err := b.in.Read(p)

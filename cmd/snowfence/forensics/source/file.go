@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	// mostBuffer is how much is read at a time. Of a small file less is read, but
-	// leastBuffer: there may be very many of them.
-	mostBuffer  = 256 << 10
-	leastBuffer = 16 << 10
+	// buffer is how much is read at a time.
+	buffer = 256 << 10
 	// maxLine is the longest line or record.
 	maxLine = 1 << 20
 	// mark is put at the beginning of UTF-8 by some programs.
@@ -35,61 +33,39 @@ type input struct {
 	out  *io.PipeWriter
 }
 
-// openFile opens a file or standard input.
+// openFile opens a file or standard input. A pipe opens when somebody writes to it, so the goroutine opens it.
 func openFile(name string, o Options) (Source, error) {
-	if err := fileName(name); err != nil {
+	if _, err := Look(name, o); err != nil {
 		return nil, err
 	}
-	in, err := openInput(name, o)
-	if err != nil {
-		return nil, err
-	}
-	if o.Column == "" {
-		return newReader(shownFile(name), "line", o, &lines{input: in}), nil
-	}
-	t, err := newTable(in, o)
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	return newReader(shownFile(name), "line", o, t), nil
-}
-
-// openInput opens a file, or standard input. A pipe opens when somebody writes to it, so the goroutine
-// opens all but regular files.
-func openInput(name string, o Options) (*input, error) {
-	in, buffer, file := &input{}, mostBuffer, io.NopCloser(o.Stdin)
 	if name == "-" && o.Stdin == nil {
 		return nil, errors.New("there is no standard input")
 	}
-	if name != "-" {
-		info, err := stat(name)
-		if err != nil {
-			return nil, err
-		}
-		file = nil
-		if info.Mode().IsRegular() {
-			if file, err = os.Open(name); err != nil {
-				return nil, pathFault(name, err)
-			}
-			buffer = int(min(max(4*info.Size(), leastBuffer), mostBuffer)) // gzip may hold more than its size
-		}
-	}
+	in := &input{}
 	in.in, in.out = io.Pipe()
 	in.Reader = bufio.NewReaderSize(in.in, buffer)
+	var s scanner = &lines{input: in}
+	if o.Column != "" {
+		var err error
+		if s, err = newTable(in, o); err != nil {
+			return nil, err
+		}
+	}
 	go func() {
-		err := in.pump(name, file, buffer)
+		err := in.pump(name, o.Stdin)
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", shownFile(name), err)
 		}
 		_ = in.out.CloseWithError(err) // it never fails
 	}()
-	return in, nil
+	return newReader(shownFile(name), "line", o, s), nil
 }
 
 // pump moves the bytes, unpacked if they are packed, to the parser. However many the
 // bytes are, the parser takes them in bounded memory.
-func (in *input) pump(name string, file io.ReadCloser, buffer int) (err error) {
-	if file == nil {
+func (in *input) pump(name string, stdin io.Reader) (err error) {
+	file := io.NopCloser(stdin)
+	if name != "-" {
 		if file, err = os.Open(name); err != nil {
 			return pathFault(name, err)
 		}
@@ -112,15 +88,6 @@ func (c counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.done.Add(int64(n))
 	return n, err
-}
-
-// stat looks at a file.
-func stat(name string) (fs.FileInfo, error) {
-	info, err := os.Stat(name)
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s: is a directory", Shown(name))
-	}
-	return info, pathFault(name, err)
 }
 
 // pathFault is an error about a path, with the path as it may be shown. If the file is missing, the end

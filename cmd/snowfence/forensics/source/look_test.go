@@ -65,9 +65,9 @@ func TestLookTellsWhatOpenWould(t *testing.T) {
 	}
 }
 
-// TestSmallFileTakesLittleRoom holds much more than its size says, with lines and
-// records that are longer than what is read at a time.
-func TestSmallFileTakesLittleRoom(t *testing.T) {
+// TestRecordMayBeLongerThanTheBuffer has a packed file with lines and records that are longer than what is
+// read at a time.
+func TestRecordMayBeLongerThanTheBuffer(t *testing.T) {
 	long := strings.Repeat(" ", maxLine-100)
 	content := "1\n" + long + "2\n" + strings.Repeat("3\n", 100_000) + "\"" + strings.Repeat("x\n", maxLine/4) + "\",4\n" + long + "5"
 	path := filepath.Join(t.TempDir(), "ids.gz")
@@ -77,9 +77,6 @@ func TestSmallFileTakesLittleRoom(t *testing.T) {
 	s, err := Open(t.Context(), path, Options{Column: "1", SkipInvalid: true})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if c, ok := s.(*reader).scanner.(*table); !ok || c.Size() > 16*leastBuffer {
-		t.Errorf("a small file begins with a buffer of %d bytes", c.Size())
 	}
 	items, err := drain(t, s, 1000)
 	sum := uint64(0)

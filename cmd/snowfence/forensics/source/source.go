@@ -109,9 +109,14 @@ func Look(name string, o Options) (size int64, err error) {
 	if err := fileName(name); err != nil || name == "-" {
 		return 0, err
 	}
-	info, err := stat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return 0, err
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return 0, pathFault(name, err)
+	case info.IsDir():
+		return 0, fmt.Errorf("%s: is a directory", Shown(name))
+	case !info.Mode().IsRegular():
+		return 0, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
