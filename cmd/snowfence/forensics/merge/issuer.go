@@ -47,9 +47,6 @@ type Stretch struct {
 // none is the empty interval.
 func none() Ticks { return Ticks{0, -1} }
 
-// Managed reports whether it is a namespace: registers tell its past and bound its future.
-func (i *Issuer) Managed() bool { return i.Namespace != "" }
-
 // IssuerOf reads a namespace. It reads every register once and writes nothing. It returns the errors of
 // [roster.Roster.Workers].
 func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*Issuer, error) {
@@ -81,7 +78,7 @@ func IssuerOf(ctx context.Context, side, shownStore string, r *roster.Roster) (*
 // is reports whether both are one namespace, named twice. A copy of a store has
 // the same incarnation, but another URL, and may issue the same ids.
 func (i *Issuer) is(other *Issuer) bool {
-	return i.Managed() && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
+	return i.Namespace != "" && i.Store == other.Store && i.Namespace == other.Namespace && i.incarnation == other.incarnation
 }
 
 // from are the ticks from a first one on, or from now on, up to a last one.

@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -117,19 +116,11 @@ func (r *reader) read(text []byte, at uint64) (Item, error) {
 func (r *reader) decimal() bool { return r.encoding == "" || r.encoding == decode.Decimal }
 
 // plain reads the decimal that a text begins with, and returns how many digits it has: 0 where
-// it begins with a zero, or has more digits than surely fit 64 bits. It reads eight at a time if it can.
+// it begins with a zero, or has more digits than surely fit 64 bits.
 func plain(text []byte) (v uint64, length int) {
-	for ; len(text)-length >= 8; length += 8 {
-		b := binary.LittleEndian.Uint64(text[length:])
-		if (b&0xf0f0f0f0f0f0f0f0)|(b+0x0606060606060606)&0xf0f0f0f0f0f0f0f0>>4 != 0x3333333333333333 {
-			break
-		}
-		b = (b & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8
-		b = (b & 0x00ff00ff00ff00ff) * 6553601 >> 16
-		v = v*1e8 + (b&0x0000ffff0000ffff)*42949672960001>>32
-	}
-	for ; length < len(text) && text[length]-'0' <= 9; length++ {
+	for length < len(text) && text[length]-'0' <= 9 {
 		v = v*10 + uint64(text[length]-'0')
+		length++
 	}
 	if length == 0 || length > 19 || text[0] == '0' {
 		return 0, 0
