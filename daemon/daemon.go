@@ -132,11 +132,8 @@ func Run(ctx context.Context, cfg Config, given ...kind.Kind) error {
 	d.viewing.Go(func() { d.label(lasting) })
 	d.open(running, stop)
 	<-running.Done()
-	switch cause := context.Cause(running); {
-	case ctx.Err() != nil:
-		err = nil // the end was asked for
-	default:
-		err = cause // a front failed, or no generator can be opened
+	if ctx.Err() == nil { // the end was not asked for
+		err = context.Cause(running) // a front failed, or no generator can be opened
 	}
 	stop(nil)
 	if d.service.Leave(); err == nil {
@@ -283,11 +280,10 @@ func (d *daemon) configure(settings config.Config, given []kind.Kind) error {
 			continue // its kind can only judge its settings when the others are right
 		}
 		var err error
-		switch k := known[g.Kind]; {
-		case k != nil:
+		if k := known[g.Kind]; k != nil {
 			d.openers[name], err = k.Configure(g.Settings)
 			err = builtin.Fault(d.settings, name, err)
-		default:
+		} else {
 			d.openers[name], err = own.Configure(name)
 		}
 		faults = append(faults, err)

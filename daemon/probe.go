@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -23,23 +24,17 @@ func Probe(ctx context.Context, at, what, generator string) error {
 	if generator != "" {
 		at += "/" + url.PathEscape(generator)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
-	if err != nil {
-		return err
-	}
-	answer, err := prober().Do(request)
-	if err != nil {
+	answer, body, err := ask(ctx, at)
+	switch {
+	case err != nil:
 		return snowfence.NewError(snowfence.ClassUnavailable, "no daemon answers: "+err.Error())
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode == http.StatusOK {
+	case answer.StatusCode == http.StatusOK:
 		return nil
 	}
 	var says struct {
 		Detail     string
 		Generators []struct{ Name, Problem string }
 	}
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	_ = json.Unmarshal(body, &says) // of another server: the status says enough
 	var reasons strings.Builder
 	for _, g := range says.Generators {
@@ -50,10 +45,20 @@ func Probe(ctx context.Context, at, what, generator string) error {
 	return snowfence.NewError(snowfence.ClassUnavailable, fmt.Sprintf("not %s: %s answers %s: %s%s", what, at, answer.Status, says.Detail, &reasons))
 }
 
-// prober takes any certificate: a probe sends no secret, and a daemon's certificate is rarely for 127.0.0.1.
-func prober() *http.Client {
+// ask takes any certificate: a probe sends no secret, and a daemon's certificate is rarely for 127.0.0.1.
+func ask(ctx context.Context, at string) (answer *http.Response, body []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	if err != nil {
+		return nil, nil, err
+	}
 	anyone := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // see above
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: anyone, DisableKeepAlives: true}}
+	answer, err = (&http.Client{Transport: &http.Transport{TLSClientConfig: anyone, DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, _ = io.ReadAll(io.LimitReader(answer.Body, 1<<20)) // of another server: its status says enough
+	return answer, body, nil
 }
 
 // Live reports whether a daemon answers /livez at the settings' own address, within a second.
@@ -64,17 +69,8 @@ func Live(ctx context.Context, settings Settings) bool {
 	if err != nil {
 		return false
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at+"/livez", http.NoBody)
-	if err != nil {
-		return false
-	}
-	answer, err := prober().Do(request)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, 64))
-	return string(body) == "live\n"
+	_, body, err := ask(ctx, at+"/livez")
+	return err == nil && string(body) == "live\n"
 }
 
 // ProbeURL returns where to ask, without the probe's path, of a URL that names a daemon.
@@ -90,9 +86,7 @@ func ProbeURL(text string) (string, error) {
 func OwnProbeURL(c Settings) (string, error) {
 	address, scheme := c.Health, "http"
 	if address == "" {
-		if address = c.HTTP; address == "" {
-			address = c.Admin
-		}
+		address = cmp.Or(c.HTTP, c.Admin)
 		if c.TLS.ClientCA != "" {
 			return "", errors.New("every client needs a certificate (tls.client-ca): set health, an address for probes, or give a URL")
 		}

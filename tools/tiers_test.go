@@ -80,7 +80,7 @@ store/zkstore ! internal/storeclient internal/storeurl store | github.com/go-zoo
 # the daemon
 daemon/internal/budget
 daemon/internal/session !
-daemon/kind . store
+daemon/kind . counter counter/leafalloc counter/series internal/lend store
 daemon/internal/front ! . daemon/kind
 daemon/engine .
 daemon/openstore ! daemon/engine internal/sqlsession internal/storeclient store store/etcdstore store/filestore store/kubernetesstore store/memstore store/natsstore store/redisstore store/sqlstore store/zkstore | github.com/go-sql-driver/mysql github.com/jackc/pgx/v5

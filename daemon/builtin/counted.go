@@ -74,7 +74,7 @@ func counted(p *place, c interface {
 }) *minter {
 	return &minter{
 		form:  kind.Number,
-		mint:  numbers(c.Fill),
+		mint:  filled((*kind.Batch).GrowNumbers, c.Fill),
 		close: func(ctx context.Context) error { return errors.Join(c.Close(ctx), p.close()) },
 		caps:  countedCaps(c.Status, ""),
 	}
@@ -82,19 +82,7 @@ func counted(p *place, c interface {
 
 // countedCaps returns the abilities of a counter, which may be one of a date.
 func countedCaps(status func() counter.Status, date string) kind.Caps {
-	return kind.Caps{Counter: func() kind.Counter { return counterOf(status()) }, Ready: func() error { return left(status(), date) }}
-}
-
-// counterOf returns a counter's state, as the daemon shows it.
-func counterOf(s counter.Status) kind.Counter {
-	c := kind.Counter{
-		Name: s.Name, Next: s.Next, Limit: s.Limit, Increment: s.Increment, Left: s.Left, Total: s.Total, RunsOut: s.RunsOut,
-		Waiting: s.Waiting, LastError: s.LastError, FailingFor: s.FailingFor,
-	}
-	for _, r := range s.Held {
-		c.Held = append(c.Held, kind.Range(r))
-	}
-	return c
+	return kind.Caps{Counter: status, Ready: func() error { return left(status(), date) }}
 }
 
 // left returns an error if a counter's numbers are used up. Requests show its other failures.
@@ -120,8 +108,7 @@ type segments struct {
 
 // Segment reserves a segment for the caller alone.
 func (s segments) Segment(ctx context.Context) (kind.Range, error) {
-	r, err := s.counter.Reserve(ctx, s.step())
-	return kind.Range(r), err
+	return s.counter.Reserve(ctx, s.step())
 }
 
 // Step is how many numbers the segment will have.

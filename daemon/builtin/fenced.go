@@ -50,14 +50,14 @@ func fenced(p *place) (settings, check, open) {
 
 // minterOf returns the minter of a holder's ids: numbers, UUIDs, or wide ids with a text of their own.
 func minterOf(h *fence.Holder, p *place) *minter {
-	m := &minter{form: kind.Number, mint: numbers(h.Fill), caps: kind.Caps{
+	m := &minter{form: kind.Number, mint: filled((*kind.Batch).GrowNumbers, h.Fill), caps: kind.Caps{
 		Lease: func() kind.Lease { return leaseOf(h.Status()) },
 		Check: func() error { return usable(h.Status()) },
 		Ready: func() error { return lasting(h.Status()) },
 	}}
 	switch layout := h.Status().Layout; {
 	case layout.UUID():
-		m.form, m.mint = kind.Wide, wides(h.FillWide)
+		m.form, m.mint = kind.Wide, filled((*kind.Batch).GrowWides, h.FillWide)
 	case layout.Wide:
 		m.form, m.mint = kind.Text, func(ctx context.Context, n int, into *kind.Batch) error {
 			ids := make([]snowfence.WideID, n)

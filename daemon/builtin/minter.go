@@ -3,7 +3,6 @@ package builtin
 import (
 	"context"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/kind"
 )
 
@@ -42,21 +41,10 @@ func (m *minter) Close(ctx context.Context) error {
 	return m.close(ctx)
 }
 
-// numbers mints numbers by filling the batch's own memory.
-func numbers(fill func(context.Context, []snowfence.ID) error) mint {
+// filled mints ids by filling the batch's own memory, which grow makes.
+func filled[ID any](grow func(*kind.Batch, int) ([]ID, error), fill func(context.Context, []ID) error) mint {
 	return func(ctx context.Context, n int, into *kind.Batch) error {
-		ids, err := into.GrowNumbers(n)
-		if err != nil {
-			return err
-		}
-		return fill(ctx, ids)
-	}
-}
-
-// wides mints ids of 128 bits in the same way.
-func wides(fill func(context.Context, []snowfence.WideID) error) mint {
-	return func(ctx context.Context, n int, into *kind.Batch) error {
-		ids, err := into.GrowWides(n)
+		ids, err := grow(into, n)
 		if err != nil {
 			return err
 		}

@@ -33,10 +33,7 @@ func leafSegment(p *place) (settings, check, open) {
 			return nil, err
 		}
 		m, err := foreign(ctx, p, source, own)
-		m.caps.Row = func(ctx context.Context) (kind.Row, error) {
-			row, err := source.Row(ctx)
-			return kind.Row(row), err
-		}
+		m.caps.Row = source.Row
 		return m, err
 	}
 }

@@ -87,12 +87,12 @@ func (s *Series) Text(number int64) string { return fmt.Sprint(s.config.Prefix, 
 
 // Reserve is [series.Series.Reserve]. A timeout of zero means the generator's.
 func (s *Series) Reserve(ctx context.Context, tenant string, timeout time.Duration) (kind.Reservation, error) {
-	var r series.Reservation
+	var r kind.Reservation
 	err := s.verb(ctx, tenant, func(ctx context.Context, of *series.Series) (err error) {
 		r, err = of.Reserve(ctx, s.place.databases[0].DB, cmp.Or(timeout, s.timeout))
 		return err
 	})
-	return kind.Reservation(r), err
+	return r, err
 }
 
 // Confirm is [series.Series.Confirm].

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/lend"
 )
 
 // Lender lends worker ids to programs that mint by themselves: see docs/lending.md. The kinds snowflake and wide have one.
@@ -42,8 +43,4 @@ type Lent struct {
 }
 
 // Census is how many worker ids are lent.
-type Census struct {
-	Pool    int64            // how many worker ids a claim may use
-	Lent    int64            // how many of them borrowers hold, or gave back with a bound that lies ahead
-	ByToken map[string]int64 // the same by the name of the token
-}
+type Census = lend.Census

@@ -4,6 +4,9 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/counter/leafalloc"
+	"snowfence.example/snowfence/counter/series"
 )
 
 // Lease is the right to a worker id as it stands: the part of a fence.Status that the daemon shows.
@@ -43,54 +46,17 @@ type Lease struct {
 	ReadOnly   bool
 }
 
-// Counter is a counter as it stands: the part of a counter.Status that the daemon shows.
-type Counter struct {
-	Name string
+// Counter is a counter as it stands. Limit is 0 where another system has the counter.
+type Counter = counter.Status
 
-	// Next is the number that is reserved next. Limit is the greatest, and 0 where another system has the counter.
-	// Increment is the distance between two numbers, and 0 if it is not known.
-	Next, Limit, Increment int64
-
-	// Left is how many numbers are left, and Total how many there are in all. Held are the ranges in hand.
-	Left, Total int64
-	Held        []Range
-
-	// RunsOut is when the numbers are used up, at the average rate. It is zero if that is not known.
-	RunsOut time.Time
-
-	// Waiting is how many calls wait for numbers.
-	Waiting int
-
-	// LastError is the last reservation's error; nil after one that succeeded. FailingFor is since when they fail.
-	LastError  error
-	FailingFor time.Duration
-}
-
-// Range is numbers that were reserved together: First, First + Increment, and so on, Count of them.
-type Range struct {
-	First     int64
-	Increment int64 // at least 1
-	Count     int64
-}
-
-// Last is the last number. Count must not be 0.
-func (r Range) Last() int64 { return r.First + (r.Count-1)*r.Increment }
+// Range is numbers that were reserved together.
+type Range = counter.Range
 
 // Row is a row of leaf_alloc.
-type Row struct {
-	Tag     string
-	MaxID   int64 // the next number that is reserved
-	Step    int64
-	Updated string // as the database writes it
-}
+type Row = leafalloc.Row
 
 // Reservation is a number of a series that its client confirms or voids.
-type Reservation struct {
-	Number int64
-	Text   string    // as people write it
-	Token  string    // ends the reservation
-	Until  time.Time // by the database's clock
-}
+type Reservation = series.Reservation
 
 // Entry is a number of a series that was ever reserved.
 type Entry struct {

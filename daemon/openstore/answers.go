@@ -33,6 +33,13 @@ type header struct {
 	rest  int // bytes of the message behind them, still to come
 }
 
+// skip takes the rest of the last message from b, and returns the rest of b.
+func (h *header) skip(b []byte) []byte {
+	n := min(h.rest, len(b))
+	h.rest -= n
+	return b[n:]
+}
+
 // fill takes from b until there are n bytes, and returns the rest of b.
 func (h *header) fill(b []byte, n int) ([]byte, bool) {
 	take := min(max(n-len(h.bytes), 0), len(b))
@@ -52,12 +59,7 @@ func (a *postgresAnswers) Asked([]byte) { a.size = 0 }
 
 // Take implements storeclient.Answers.
 func (a *postgresAnswers) Take(b []byte) error {
-	for len(b) > 0 {
-		if a.rest > 0 {
-			n := min(a.rest, len(b))
-			a.rest, b = a.rest-n, b[n:]
-			continue
-		}
+	for b = a.skip(b); len(b) > 0; b = a.skip(b) {
 		rest, whole := a.fill(b, 5)
 		if b = rest; !whole {
 			return nil
@@ -92,14 +94,9 @@ func (a *mysqlAnswers) Asked([]byte) { a.size, a.asked, a.rows, a.columns = 0, t
 
 // Take implements storeclient.Answers.
 func (a *mysqlAnswers) Take(b []byte) error {
-	for len(b) > 0 {
-		if a.encrypted && a.begun && a.rest == 0 {
+	for b = a.skip(b); len(b) > 0; b = a.skip(b) {
+		if a.encrypted && a.begun {
 			return a.count(len(b), true)
-		}
-		if a.rest > 0 {
-			n := min(a.rest, len(b))
-			a.rest, b = a.rest-n, b[n:]
-			continue
 		}
 		rest, whole := a.fill(b, 4)
 		if b = rest; !whole {

@@ -95,10 +95,10 @@ func (g *Grant) rights() (text string) {
 	if len(g.Generators) > 0 {
 		text += " generators=" + strings.Join(g.Generators, ",")
 	}
-	if g.Rate > 0 {
+	if g.Rate != 0 {
 		text += " rate=" + strconv.Itoa(g.Rate)
 	}
-	if g.Lend > 0 {
+	if g.Lend != 0 {
 		text += " lend=" + strconv.Itoa(g.Lend)
 	}
 	return text
@@ -117,12 +117,6 @@ func New(random io.Reader, name string, generators []string, rate, lend int) (to
 	token = prefix + base64.RawURLEncoding.EncodeToString(secret[:])
 	if err := checkName(name); err != nil {
 		return "", nil, err
-	}
-	if rate < 0 {
-		return "", nil, fmt.Errorf("rate of %s is %d: must be a whole number of ids a second from 1 to %d, or 0 for any number", name, rate, maxRate)
-	}
-	if lend < 0 {
-		return "", nil, fmt.Errorf("lend of %s is %d: must be a whole number of worker ids from 1 to %d, or 0 for none", name, lend, maxLend)
 	}
 	g = &Grant{Name: name, Generators: generators, Rate: rate, Lend: lend, hash: HashOf(token)}
 	if _, err := parseLine(g.String()); err != nil {
@@ -179,15 +173,13 @@ func parseLine(line string) (*Grant, error) {
 			if i := slices.IndexFunc(g.Generators, func(name string) bool { return !word.MatchString(name) }); i >= 0 {
 				return nil, fmt.Errorf("generators of %s: %q is no generator's name", g.Name, g.Generators[i])
 			}
-		case "rate":
-			g.Rate, err = strconv.Atoi(value)
-			if err != nil || g.Rate < 1 || g.Rate > maxRate {
-				return nil, fmt.Errorf("rate of %s is %q: must be a whole number of ids a second from 1 to %d", g.Name, value, maxRate)
+		case "rate", "lend":
+			at, of, most := &g.Rate, "ids a second", maxRate
+			if key == "lend" {
+				at, of, most = &g.Lend, "worker ids", maxLend
 			}
-		case "lend":
-			g.Lend, err = strconv.Atoi(value)
-			if err != nil || g.Lend < 1 || g.Lend > maxLend {
-				return nil, fmt.Errorf("lend of %s is %q: must be a whole number of worker ids from 1 to %d", g.Name, value, maxLend)
+			if *at, err = strconv.Atoi(value); err != nil || *at < 1 || *at > most {
+				return nil, fmt.Errorf("%s of %s is %q: must be a whole number of %s from 1 to %d", key, g.Name, value, of, most)
 			}
 		default:
 			return nil, fmt.Errorf("%q of %s is unknown: known are generators=, rate= and lend=", field, g.Name)

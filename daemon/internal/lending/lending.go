@@ -57,12 +57,6 @@ func (l Lender) Release(ctx context.Context, f kind.LeaseForm) error {
 	return l.Lender.Release(ctx, r)
 }
 
-// Census implements [kind.Lender].
-func (l Lender) Census(ctx context.Context) (kind.Census, error) {
-	c, err := l.Lender.Census(ctx)
-	return kind.Census(c), err
-}
-
 // Patience implements [kind.Lender]: a quarter of a second less than a borrower waits, so that
 // it gets an answer even if the store is silent.
 func (l Lender) Patience() time.Duration {

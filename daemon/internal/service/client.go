@@ -56,20 +56,12 @@ func (c *Client) Authorize(text string) error {
 	return c.refuse()
 }
 
-// Who tells clients apart: by their token, or without a token by their address.
-type Who struct {
-	grant   *token.Grant
-	address netip.Prefix
-}
-
-// Who implements [front.Client]. The key is a [Who].
-func (c *Client) Who() any { return c.who() }
-
-func (c *Client) who() Who {
+// Who implements [front.Client].
+func (c *Client) Who() any {
 	if c.grant != nil {
-		return Who{grant: c.grant}
+		return c.grant
 	}
-	return Who{address: front.Neighbours(c.address)}
+	return front.Neighbours(c.address)
 }
 
 // Guessed implements [front.Client].

@@ -26,12 +26,12 @@ func sliceOf(l snowfence.Layout) int {
 type turns struct {
 	mu      sync.Mutex // guards the fields below
 	taken   bool
-	clients []Who // that wait, the next one first
-	waiting map[Who][]chan struct{}
+	clients []any // that wait, by [Client.Who], the next one first
+	waiting map[any][]chan struct{}
 }
 
 // enter waits for a turn, which the client leaves later.
-func (t *turns) enter(ctx context.Context, who Who) error {
+func (t *turns) enter(ctx context.Context, who any) error {
 	t.mu.Lock()
 	if err := context.Cause(ctx); err != nil || !t.taken {
 		t.taken = t.taken || err == nil
@@ -40,7 +40,7 @@ func (t *turns) enter(ctx context.Context, who Who) error {
 	}
 	turn := make(chan struct{})
 	if t.waiting == nil {
-		t.waiting = map[Who][]chan struct{}{}
+		t.waiting = map[any][]chan struct{}{}
 	}
 	if len(t.waiting[who]) == 0 {
 		t.clients = append(t.clients, who)
@@ -62,10 +62,10 @@ func (t *turns) enter(ctx context.Context, who Who) error {
 }
 
 // forget removes a waiting request. It needs the lock.
-func (t *turns) forget(who Who, i int) {
+func (t *turns) forget(who any, i int) {
 	if t.waiting[who] = slices.Delete(t.waiting[who], i, i+1); len(t.waiting[who]) == 0 {
 		delete(t.waiting, who)
-		t.clients = slices.DeleteFunc(t.clients, func(other Who) bool { return other == who })
+		t.clients = slices.DeleteFunc(t.clients, func(other any) bool { return other == who })
 	}
 }
 
@@ -85,7 +85,7 @@ func (t *turns) leave() {
 
 // keep reports whether a client keeps its turn. If another client waits, it passes the turn on and
 // returns false.
-func (t *turns) keep(who Who) bool {
+func (t *turns) keep(who any) bool {
 	t.mu.Lock()
 	others := len(t.clients) > 1 || len(t.clients) == 1 && t.clients[0] != who
 	t.mu.Unlock()
@@ -101,7 +101,7 @@ var errLate = errors.New("the request has waited for too long")
 // inSlices mints n numbers of a fenced generator in turn with other clients, within the time that a request may wait. The
 // numbers increase: when a slice is of a later term, whose numbers may be lower, it begins again.
 func (u *Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
-	m, who := u.m, u.client.who()
+	m, who := u.m, u.client.Who()
 	begun, had := u.client.service.clock.Monotonic(), into.Len()
 	ctx, cancel := context.WithTimeoutCause(ctx, m.maxWait, errLate)
 	defer cancel()

@@ -14,14 +14,12 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 )
 
-func someone(last byte) Who {
-	return Who{address: front.Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last}))}
-}
+func someone(last byte) any { return front.Neighbours(netip.AddrFrom4([4]byte{192, 0, 2, last})) }
 
 func TestClientsHaveTurnsWhateverTheNumberOfTheirRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		if err := turns.enter(t.Context(), Who{}); err != nil {
+		if err := turns.enter(t.Context(), someone(0)); err != nil {
 			t.Fatal(err)
 		}
 		var order []byte
@@ -84,7 +82,7 @@ func TestClientKeepsItsTurnUntilAnotherWaits(t *testing.T) {
 func TestTurnOfAClientThatHasGoneIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turns turns
-		_ = turns.enter(t.Context(), Who{}) // at once: the turn is free
+		_ = turns.enter(t.Context(), someone(0)) // at once: the turn is free
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- turns.enter(ctx, someone(1)) }()
