@@ -23,12 +23,10 @@ import (
 )
 
 // opened writes a file of tokens and opens it.
-func opened(t *testing.T, content string) (ring *token.Ring, path string) {
+func opened(t *testing.T, lines ...string) (ring *token.Ring, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tokens")
-	if err := os.WriteFile(path, []byte(content+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, lines...)
 	ring, err := token.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -36,84 +34,85 @@ func opened(t *testing.T, content string) (ring *token.Ring, path string) {
 	return ring, path
 }
 
+// put writes lines into a file.
+func put(t *testing.T, path string, lines ...string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// line grants rights to the token that is the line's name.
+func line(name, rights string) string { return name + " " + token.HashOf(name).String() + " " + rights }
+
+// guarded returns a service whose generators "a" and "b" mint, for clients with tokens.
+func guarded(t *testing.T, lines ...string) *Service {
+	t.Helper()
+	return serving(t, new(counting), func(c *Config) {
+		c.Settings = settings(t, "a", "b")
+		c.Tokens, _ = opened(t, lines...)
+	})
+}
+
+// known returns a client that has shown a valid token.
+func known(t *testing.T, s *Service, shown string) front.Client {
+	return knownAt(t, s, "192.0.2.1", shown)
+}
+
+func knownAt(t *testing.T, s *Service, address, shown string) front.Client {
+	t.Helper()
+	c := s.Client(netip.MustParseAddr(address))
+	if err := c.Authorize(shown); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
-	open := New(Config{Settings: settings(t, "a")})
-	c := open.Client(netip.Addr{})
-	if err := c.Authorize(""); err != nil || open.Guarded() {
+	open := serving(t, new(counting))
+	if err := anybody(open).Authorize(""); err != nil || open.Guarded() {
 		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
 	}
-	ring, _ := opened(t, "Correct-horse-battery")
-	guarded := New(Config{Settings: settings(t, "a"), Tokens: ring})
-	c = guarded.Client(netip.Addr{})
-	if err := c.Authorize("Correct-horse-battery"); err != nil || !guarded.Guarded() {
-		t.Errorf("right token: %v, guarded %v", err, guarded.Guarded())
+	guarded := guarded(t, "Correct-horse-battery")
+	c := known(t, guarded, "Correct-horse-battery")
+	if !guarded.Guarded() {
+		t.Error("with a token it is not guarded")
 	}
 	for _, token := range []string{"", "wrong", "Correct-horse-batter", "Correct-horse-battery "} {
-		if p := problemOf(t, c.Authorize(token)); p.Type != front.InvalidToken || p.Type.Meaning() != front.Unauthorized {
+		if p := refused(t, token, c.Authorize(token), front.InvalidToken); p.Type.Meaning() != front.Unauthorized {
 			t.Errorf("%q: %v", token, p)
 		}
-		if p := problemOf(t, askFor(c, "a", 1, new(kind.Batch))); p.Type != front.InvalidToken {
-			t.Errorf("%q mints: %v", token, p)
-		}
+		refused(t, token+" mints", mint(c, "a", 1), front.InvalidToken)
 	}
 }
 
 func TestTokenAllowsNoGeneratorButItsOwn(t *testing.T) {
-	ring, _ := opened(t, "one "+token.HashOf("of-one-generator").String()+" generators=a\nall "+token.HashOf("of-every-generator").String())
-	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
-	for _, name := range []string{"a", "b"} {
-		if err := s.Serve(name, &counting{}); err != nil {
-			t.Fatal(err)
-		}
+	s := guarded(t, line("one", "generators=a"), line("all", ""))
+	one, all := known(t, s, "one"), known(t, s, "all")
+	if err := errors.Join(mint(one, "a", 1), mint(all, "a", 1), mint(all, "b", 1)); err != nil {
+		t.Error(err)
 	}
-	mint := func(token, generator string) error {
-		c := s.Client(netip.Addr{})
-		if err := c.Authorize(token); err != nil {
-			t.Fatal(err)
-		}
-		return askFor(c, generator, 1, new(kind.Batch))
-	}
-	for _, ok := range [][2]string{{"of-one-generator", "a"}, {"of-every-generator", "a"}, {"of-every-generator", "b"}} {
-		if err := mint(ok[0], ok[1]); err != nil {
-			t.Errorf("%s from %s: %v", ok[0], ok[1], err)
-		}
-	}
-	if p := problemOf(t, mint("of-one-generator", "b")); p.Type != front.NotAllowed || p.Type.Meaning() != front.Forbidden {
+	if p := refused(t, "another generator", mint(one, "b", 1), front.NotAllowed); p.Type.Meaning() != front.Forbidden {
 		t.Errorf("another generator: %v", p)
 	}
-	c := s.Client(netip.Addr{})
-	if err := c.Authorize("of-one-generator"); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := c.Statuses(); err != nil || len(all) != 1 || all[0].Name != "a" {
+	if all, err := one.Statuses(); err != nil || len(all) != 1 || all[0].Name != "a" {
 		t.Errorf("sees %v, %v", all, err)
 	}
 }
 
 func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
-	ring, _ := opened(t, "few "+token.HashOf("few").String()+" generators=a,gone\nnothing "+token.HashOf("nothing").String()+" generators=gone")
-	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
+	s := guarded(t, line("few", "generators=a,gone"), line("nothing", "generators=gone"))
 	for shown, names := range map[string]string{"few": "a", "nothing": "none of this server"} {
-		c := s.Client(netip.Addr{})
-		if err := c.Authorize(shown); err != nil {
-			t.Fatal(err)
-		}
-		calls := map[string]func(name string) error{
+		c := known(t, s, shown)
+		for call, of := range map[string]func(name string) error{
 			"Use":    func(name string) error { return second(c.Use(name)) },
 			"Admit":  c.Admit,
 			"Decode": func(name string) error { return second(c.Decode("1", "", name)) },
-		}
-		for call, of := range calls {
-			for _, name := range []string{"b", "none"} {
-				if p := problemOf(t, of(name)); p.Type != front.NotAllowed || p.Value != name || p.Limit != "the token allows "+names {
+		} {
+			for name, want := range map[string]front.Type{"b": front.NotAllowed, "none": front.NotAllowed, "gone": front.UnknownGenerator} {
+				if p := refused(t, call+" of "+name, of(name), want); p.Value != name || p.Limit != "the token allows "+names {
 					t.Errorf("%s of %s: %v", call, name, p)
 				}
-			}
-			if p := problemOf(t, of("gone")); p.Type != front.UnknownGenerator || p.Limit != "the token allows "+names {
-				t.Errorf("%s of a generator that is gone: %v", call, p)
 			}
 		}
 	}
@@ -121,71 +120,44 @@ func TestTokenLearnsNothingOfOtherGenerators(t *testing.T) {
 
 // TestAliasIsTheGeneratorItself is about rights, counts and answers: all go by the generator's own name.
 func TestAliasIsTheGeneratorItself(t *testing.T) {
-	ring, _ := opened(t, "few "+token.HashOf("few").String()+" generators=a\nother "+token.HashOf("other").String()+" generators=b")
-	c := settings(t, "a", "b")
-	a := c.Generators["a"]
-	a.Aliases = []string{"Order.No", config.AnyKey}
-	c.Generators["a"] = a
-	s := New(Config{Settings: c, Tokens: ring})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
-	few, other := s.Client(netip.Addr{}), s.Client(netip.Addr{})
-	if err := errors.Join(few.Authorize("few"), other.Authorize("other")); err != nil {
-		t.Fatal(err)
-	}
-	var b kind.Batch
+	s := serving(t, new(counting), func(c *Config) {
+		c.Settings = settings(t, "a", "b")
+		a := c.Settings.Generators["a"]
+		a.Aliases = []string{"Order.No", config.AnyKey}
+		c.Settings.Generators["a"] = a
+		c.Tokens, _ = opened(t, line("few", "generators=a"), line("other", "generators=b"))
+	})
+	few, other := known(t, s, "few"), known(t, s, "other")
 	for _, name := range []string{"a", "Order.No", config.AnyKey} {
-		if err := askFor(few, name, 2, &b); err != nil {
+		if err := mint(few, name, 2); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if p := problemOf(t, askFor(other, name, 1, &b)); p.Type != front.NotAllowed || p.Value != name || p.Limit != "the token allows b" {
+		if p := refused(t, name, mint(other, name, 1), front.NotAllowed); p.Value != name || p.Limit != "the token allows b" {
 			t.Errorf("%s by another's token: %v", name, p)
 		}
 	}
-	all := s.Statuses()
-	if len(all) != 2 || all[0].Name != "a" || all[0].IDs != 6 {
+	if all := s.Statuses(); len(all) != 2 || all[0].Name != "a" || all[0].IDs != 6 {
 		t.Errorf("the statuses are %+v", all)
 	}
 }
 
 func TestMetricsAreForTokensOfAllGeneratorsAndForTheirOwn(t *testing.T) {
-	ring, _ := opened(t, "all "+token.HashOf("all").String()+"\nmetrics "+token.HashOf("metrics").String()+" generators=-\none "+token.HashOf("one").String()+" generators=a")
-	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
-	for shown, want := range map[string]front.Type{"all": 0, "metrics": 0, "one": front.NotAllowed, "none": front.InvalidToken} {
-		client := s.Client(netip.Addr{})
-		_ = client.Authorize(shown) // ReadMetrics tells
-		var p *front.Problem
-		if err := client.ReadMetrics(); want == 0 && err != nil || want != 0 && (!errors.As(err, &p) || p.Type != want) {
-			t.Errorf("%s: %v", shown, err)
-		}
+	s := guarded(t, line("all", ""), line("metrics", "generators=-"), line("one", "generators=a"))
+	if err := errors.Join(known(t, s, "all").ReadMetrics(), known(t, s, "metrics").ReadMetrics(), anybody(serving(t, nil)).ReadMetrics()); err != nil {
+		t.Error(err)
 	}
-	open := New(Config{Settings: settings(t, "a")}).Client(netip.Addr{})
-	if err := open.ReadMetrics(); err != nil {
-		t.Errorf("without tokens: %v", err)
-	}
+	refused(t, "a token of one generator", known(t, s, "one").ReadMetrics(), front.NotAllowed)
+	refused(t, "no token", anybody(s).ReadMetrics(), front.InvalidToken)
 }
 
 func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
-	ring, path := opened(t, "one "+token.HashOf("first").String()+"\ntwo "+token.HashOf("second").String())
-	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
-	first, second := s.Client(netip.Addr{}), s.Client(netip.Addr{})
-	for client, token := range map[front.Client]string{first: "first", second: "second"} {
-		if err := client.Authorize(token); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(path, []byte("two "+token.HashOf("second").String()+" # alone\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ring, path := opened(t, line("first", ""), line("second", ""))
+	s := serving(t, new(counting), func(c *Config) { c.Tokens = ring })
+	first, second := known(t, s, "first"), known(t, s, "second")
+	put(t, path, line("second", "# alone"))
 	ring.Reload(s.log)
-	if p := problemOf(t, askFor(first, "a", 1, new(kind.Batch))); p.Type != front.InvalidToken {
-		t.Errorf("the revoked token: %v", p)
-	}
-	if err := askFor(second, "a", 1, new(kind.Batch)); err != nil {
+	refused(t, "the revoked token", mint(first, "a", 1), front.InvalidToken)
+	if err := mint(second, "a", 1); err != nil {
 		t.Errorf("the other token: %v", err)
 	}
 }
@@ -193,73 +165,59 @@ func TestRevokedTokenEndsOnOpenConnections(t *testing.T) {
 // rated returns a service with generator "a" within limits, and the clock that it goes by.
 func rated(t *testing.T, tokens *token.Ring, limits config.Limits, m kind.Minter) (*Service, *fixedClock) {
 	t.Helper()
-	settings, clock := settings(t, "a"), new(fixedClock)
-	settings.Limits = limits
-	s := New(Config{Settings: settings, Tokens: tokens, Clock: clock})
-	if err := s.Serve("a", m); err != nil {
-		t.Fatal(err)
-	}
-	return s, clock
+	clock := new(fixedClock)
+	return serving(t, m, func(c *Config) { c.Settings.Limits, c.Tokens, c.Clock = limits, tokens, clock }), clock
 }
 
 func TestRateHoldsForAllConnectionsOfAnAddress(t *testing.T) {
-	s, clock := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
-	mint := func(address string, n int) error {
-		c := s.Client(netip.MustParseAddr(address))
-		return askFor(c, "a", n, new(kind.Batch))
-	}
+	s, clock := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, new(counting))
+	mint := func(address string) error { return mint(knownAt(t, s, address, ""), "a", 60) }
 	for _, address := range []string{"192.0.2.1", "192.0.2.2", "2001:db8::1"} {
-		if err := mint(address, 60); err != nil {
+		if err := mint(address); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, address := range []string{"192.0.2.1", "::ffff:192.0.2.1", "2001:db8::2"} {
-		p := problemOf(t, mint(address, 60))
-		if p.Type != front.RateLimited || p.Type.Meaning() != front.TooMany || p.RetryAfter != 200*time.Millisecond {
+		if p := refused(t, address, mint(address), front.RateLimited); p.Type.Meaning() != front.TooMany || p.RetryAfter != 200*time.Millisecond {
 			t.Errorf("%s: %v, after %s", address, p, p.RetryAfter)
 		}
 	}
 	clock.now += 200 * time.Millisecond
-	if err := mint("192.0.2.1", 60); err != nil {
+	if err := mint("192.0.2.1"); err != nil {
 		t.Errorf("after a while: %v", err)
 	}
 }
 
 func TestRequestForMoreThanASecondsWorthIsPaidOff(t *testing.T) {
-	s, clock := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, &counting{})
-	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return askFor(c, "a", n, new(kind.Batch)) }
-	if err := mint(5000); err != nil {
+	s, clock := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, new(counting))
+	c := known(t, s, "")
+	if err := mint(c, "a", 5000); err != nil {
 		t.Fatal(err)
 	}
-	if p := problemOf(t, mint(1)); p.Type != front.RateLimited || p.RetryAfter < 99*time.Second || p.RetryAfter > 100*time.Second {
+	if p := refused(t, "a debtor", mint(c, "a", 1), front.RateLimited); p.RetryAfter < 99*time.Second || p.RetryAfter > 100*time.Second {
 		t.Errorf("%v, after %s", p, p.RetryAfter)
 	}
 	clock.now += 100 * time.Second
-	if err := mint(50); err != nil {
+	if err := mint(c, "a", 50); err != nil {
 		t.Errorf("after the debt is paid: %v", err)
 	}
 	// A request that fails costs one id.
 	clock.now += time.Second
-	if p := problemOf(t, mint(20_000)); p.Type != front.CountOutOfRange {
-		t.Errorf("%v", p)
-	}
-	if err := mint(49); err != nil {
+	refused(t, "too many", mint(c, "a", 20_000), front.CountOutOfRange)
+	if err := mint(c, "a", 49); err != nil {
 		t.Errorf("after a request for too many: %v", err)
 	}
-	if p := problemOf(t, mint(1)); p.Type != front.RateLimited {
-		t.Errorf("after 49 ids and a request for too many: %v", p)
-	}
+	refused(t, "after 49 ids and a request for too many", mint(c, "a", 1), front.RateLimited)
 }
 
 func TestDebtIsADaysWorthAtMost(t *testing.T) {
 	s, _ := rated(t, nil, config.Limits{Batch: 10, AddressRate: 1}, &steps{step: math.MaxInt64 - 1})
-	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	c := known(t, s, "")
 	if _, err := segment(c, "a"); err != nil {
 		t.Fatal(err)
 	}
 	day := 24 * time.Hour
-	if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited || p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
+	if p := refused(t, "a debtor", second(segment(c, "a")), front.RateLimited); p.RetryAfter < day || p.RetryAfter > day+2*time.Second {
 		t.Errorf("%v, after %s", p, p.RetryAfter)
 	}
 }
@@ -280,177 +238,118 @@ func (m *apart) Mint(_ context.Context, n int, into *kind.Batch) error {
 func TestNumbersThatARangeUsesUpArePaidFor(t *testing.T) {
 	m := new(apart)
 	s, _ := rated(t, nil, config.Limits{Batch: 10_000, AddressRate: 50}, m)
-	c := s.Client(netip.MustParseAddr("192.0.2.1"))
-	if p := problemOf(t, ask(c, "a", func(u front.Use) error { return second(u.Range(t.Context(), 1000)) })); p.Type != front.NotConsecutive {
-		t.Fatal(p)
-	}
+	c := known(t, s, "")
+	refused(t, "a range", ask(c, "a", func(u front.Use) error { return second(u.Range(t.Context(), 1000)) }), front.NotConsecutive)
 	used := m.next.Load() / 2
 	owed := time.Duration(used-50) * time.Second / 50
-	if p := problemOf(t, askFor(c, "a", 1, new(kind.Batch))); p.Type != front.RateLimited || p.RetryAfter < owed {
+	if p := refused(t, "a debtor", mint(c, "a", 1), front.RateLimited); p.RetryAfter < owed {
 		t.Errorf("%d numbers are used up: %v, after %s, want %s", used, p, p.RetryAfter, owed)
 	}
 }
 
 func TestCountBelowOneGivesNothingBack(t *testing.T) {
-	s, _ := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
-	mint := func(n int) error {
-		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		return askFor(c, "a", n, new(kind.Batch))
-	}
-	if err := mint(100); err != nil {
+	s, _ := rated(t, nil, config.Limits{Batch: 100, AddressRate: 100}, new(counting))
+	c := known(t, s, "")
+	if err := mint(c, "a", 100); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{-100_000, -1} {
-		if err := mint(n); err == nil {
+		if err := mint(c, "a", n); err == nil {
 			t.Errorf("%d ids were minted", n)
 		}
 	}
-	if p := problemOf(t, mint(100)); p.Type != front.RateLimited {
-		t.Errorf("after counts below one: %v", p)
-	}
+	refused(t, "after counts below one", mint(c, "a", 100), front.RateLimited)
 }
 
 func TestRefusalsTakeNothingFromARate(t *testing.T) {
-	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=1\nfree "+token.HashOf("free").String())
-	s, clock := rated(t, ring, config.Limits{Batch: 10, AddressRate: 100}, &counting{})
-	mint := func(token string, n int) error {
-		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		if err := c.Authorize(token); err != nil {
-			t.Fatal(err)
+	ring, _ := opened(t, line("slow", "rate=1"), line("free", ""))
+	s, clock := rated(t, ring, config.Limits{Batch: 10, AddressRate: 100}, new(counting))
+	hammer := func(times int, token string, n int) {
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() {
+				for range times {
+					_ = mint(known(t, s, token), "a", n)
+				}
+			})
 		}
-		return askFor(c, "a", n, new(kind.Batch))
+		wait.Wait()
 	}
-	_ = mint("slow", 10)
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			for range 100 {
-				_ = mint("slow", 10)
-			}
-		})
-	}
-	wait.Wait()
+	_ = mint(known(t, s, "slow"), "a", 10)
+	hammer(100, "slow", 10)
 	for range 9 {
-		if err := mint("free", 10); err != nil {
+		if err := mint(known(t, s, "free"), "a", 10); err != nil {
 			t.Fatalf("another token of the address: %v", err)
 		}
 	}
-	wait = sync.WaitGroup{}
-	for range 8 {
-		wait.Go(func() {
-			for range 1000 {
-				_ = mint("free", 7)
-			}
-		})
-	}
-	wait.Wait()
+	hammer(1000, "free", 7)
 	clock.now += 70 * time.Millisecond
-	if err := mint("free", 7); err != nil {
+	if err := mint(known(t, s, "free"), "a", 7); err != nil {
 		t.Errorf("after refusals: %v", err)
 	}
 }
 
 func TestRateThatIsTakenBeforeAnotherRefusesIsGivenBack(t *testing.T) {
-	ring, _ := opened(t, "team "+token.HashOf("team").String()+" rate=100\nfree "+token.HashOf("free").String())
-	s, _ := rated(t, ring, config.Limits{Batch: 100, AddressRate: 100}, &counting{})
-	mint := func(address, token string) error {
-		c := s.Client(netip.MustParseAddr(address))
-		if err := c.Authorize(token); err != nil {
-			t.Fatal(err)
-		}
-		return askFor(c, "a", 100, new(kind.Batch))
-	}
-	if err := mint("192.0.2.1", "free"); err != nil {
+	ring, _ := opened(t, line("team", "rate=100"), line("free", ""))
+	s, _ := rated(t, ring, config.Limits{Batch: 100, AddressRate: 100}, new(counting))
+	if err := mint(known(t, s, "free"), "a", 100); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if p := problemOf(t, mint("192.0.2.1", "team")); p.Type != front.RateLimited {
-			t.Errorf("from an address that used its rate up: %v", p)
-		}
+		refused(t, "from an address that used its rate up", mint(known(t, s, "team"), "a", 100), front.RateLimited)
 	}
-	if err := mint("192.0.2.2", "team"); err != nil {
+	if err := mint(knownAt(t, s, "192.0.2.2", "team"), "a", 100); err != nil {
 		t.Errorf("the token from another address: %v", err)
 	}
 }
 
 // TestRequestThatReachesNoMinterCostsOneID asks a generator that counts, whose failures give nothing back else.
 func TestRequestThatReachesNoMinterCostsOneID(t *testing.T) {
-	c := config.Default()
-	c.Store, c.Generators = "mem:", map[string]config.Generator{"a": {Kind: "segment"}}
-	c, err := c.Complete("segment")
-	if err != nil {
+	s := serving(t, nil, func(c *Config) {
+		c.Settings.Generators = map[string]config.Generator{"a": {Kind: "segment"}}
+		c.Settings.Limits, c.Clock = config.Limits{Batch: 100, AddressRate: 100}, new(fixedClock)
+	})
+	client := known(t, s, "")
+	refused(t, "too many", mint(client, "a", 101), front.CountOutOfRange)
+	refused(t, "too early", mint(client, "a", 90), front.Starting)
+	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
-	c.Limits = config.Limits{Batch: 100, AddressRate: 100}
-	s := New(Config{Settings: c, Clock: &fixedClock{}})
-	client := s.Client(netip.MustParseAddr("192.0.2.1"))
-	mint := func(n int) error { return askFor(client, "a", n, new(kind.Batch)) }
-	for _, x := range []struct {
-		n    int
-		want front.Type
-	}{{101, front.CountOutOfRange}, {90, front.Starting}} {
-		if p := problemOf(t, mint(x.n)); p.Type != x.want {
-			t.Errorf("%d: %v, want %v", x.n, p, x.want)
-		}
-	}
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := mint(98); err != nil {
+	if err := mint(client, "a", 98); err != nil {
 		t.Errorf("after two requests that failed before the minter: %v", err)
 	}
 }
 
 func TestRateOfATokenIsSharedByItsClients(t *testing.T) {
-	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=10\nfree "+token.HashOf("free").String())
-	s := New(Config{Settings: settings(t, "a"), Tokens: ring, Clock: &fixedClock{}})
-	if err := s.Serve("a", &counting{}); err != nil {
+	ring, _ := opened(t, line("slow", "rate=10"), line("free", ""))
+	s, _ := rated(t, ring, config.Limits{Batch: 10}, new(counting))
+	if err := mint(known(t, s, "slow"), "a", 10); err != nil {
 		t.Fatal(err)
 	}
-	mint := func(token string) error {
-		c := s.Client(netip.Addr{})
-		if err := c.Authorize(token); err != nil {
-			t.Fatal(err)
-		}
-		return askFor(c, "a", 10, new(kind.Batch))
-	}
-	if err := mint("slow"); err != nil {
-		t.Fatal(err)
-	}
-	if p := problemOf(t, mint("slow")); p.Type != front.RateLimited {
-		t.Errorf("the second connection: %v", p)
-	}
-	if err := mint("free"); err != nil {
+	refused(t, "the second connection", mint(known(t, s, "slow"), "a", 10), front.RateLimited)
+	if err := mint(known(t, s, "free"), "a", 10); err != nil {
 		t.Errorf("the other token: %v", err)
 	}
 }
 
 // TestOpenClientGetsTheNewRightsOfItsToken changes the line of a token under a client that has shown it.
 func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
-	line := "team " + token.HashOf("secret").String()
-	ring, path := opened(t, line+" generators=a")
-	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring})
-	c := s.Client(netip.Addr{})
-	if err := c.Authorize("secret"); err != nil {
-		t.Fatal(err)
-	}
+	ring, path := opened(t, line("team", "generators=a"))
+	c := known(t, New(Config{Settings: settings(t, "a", "b"), Tokens: ring}), "team")
 	for _, x := range []struct {
 		line string
 		a, b front.Type
 	}{
-		{line + " generators=a", 0, front.NotAllowed}, {line + " generators=b", front.NotAllowed, 0}, {line + " rate=5", 0, 0},
-		{"team " + token.HashOf("another").String(), front.InvalidToken, front.InvalidToken},
+		{line("team", "generators=a"), 0, front.NotAllowed}, {line("team", "generators=b"), front.NotAllowed, 0}, {line("team", "rate=5"), 0, 0},
+		{line("another", ""), front.InvalidToken, front.InvalidToken},
 	} {
-		if err := os.WriteFile(path, []byte(x.line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, x.line)
 		ring.Again(slog.New(slog.DiscardHandler))
 		for name, want := range map[string]front.Type{"a": x.a, "b": x.b} {
-			switch err := c.Admit(name); {
-			case want == 0 && err != nil:
+			if err := c.Admit(name); want != 0 {
+				refused(t, x.line+": "+name, err, want)
+			} else if err != nil {
 				t.Errorf("%s: generator %s: %v", x.line, name, err)
-			case want != 0 && problemOf(t, err).Type != want:
-				t.Errorf("%s: generator %s: %v, want %v", x.line, name, err, want)
 			}
 		}
 	}
@@ -461,9 +360,7 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	const right = "Correct-horse-battery"
 	ring, _ := opened(t, right)
-	settings, clock := settings(t, "a"), &fixedClock{}
-	settings.Limits = config.Limits{Batch: 1, AddressRate: 2}
-	s := New(Config{Settings: settings, Tokens: ring, Clock: clock})
+	s, clock := rated(t, ring, config.Limits{Batch: 1, AddressRate: 2}, new(counting))
 	from := func(address string) front.Client { return s.Client(netip.MustParseAddr(address)) }
 	busy := from("192.0.2.2").(*Client)
 	for range 3 {
@@ -475,9 +372,7 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	}
 	for range 3 {
 		stranger := from("192.0.2.1") // a probe of readiness, for one, comes without a token
-		if _, err := stranger.Statuses(); problemOf(t, err).Type != front.InvalidToken {
-			t.Errorf("a client without a token: %v", err)
-		}
+		refused(t, "a client without a token", second(stranger.Statuses()), front.InvalidToken)
 	}
 	for i, x := range []struct {
 		token string
@@ -488,13 +383,10 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 		{right, time.Second, 0}, {"guess", 0, front.InvalidToken},
 	} {
 		clock.now += x.after
-		c := from("192.0.2.1")
-		err := c.Authorize(x.token)
-		if x.want == 0 && err == nil {
-			continue
-		}
-		if p := problemOf(t, err); p.Type != x.want {
-			t.Errorf("%d, %s: %v, want %v", i, x.token, p, x.want)
+		if err := from("192.0.2.1").Authorize(x.token); x.want != 0 {
+			refused(t, fmt.Sprint(i, x.token), err, x.want)
+		} else if err != nil {
+			t.Errorf("%d, %s: %v", i, x.token, err)
 		}
 	}
 }
@@ -534,20 +426,18 @@ func TestWrongTokensAreLoggedOnceAMinute(t *testing.T) {
 }
 
 func TestWrongTokenIsNotReportedAsNone(t *testing.T) {
-	ring, path := opened(t, "team "+token.HashOf("right").String())
+	ring, path := opened(t, line("right", ""))
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring})
 	silent, wrong, revoked := s.Client(netip.Addr{}), s.Client(netip.Addr{}), s.Client(netip.Addr{})
 	_, _ = wrong.Authorize("wrong"), revoked.Authorize("right")
-	if err := os.WriteFile(path, []byte("team "+token.HashOf("next").String()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, path, line("next", ""))
 	ring.Again(slog.New(slog.DiscardHandler))
 	for want, errs := range map[string][]error{
 		"the request shows no token": {silent.Authorize(""), silent.Admit("a")},
 		"the token is not known":     {wrong.Authorize("wrong"), wrong.Admit("a"), revoked.Admit("a")},
 	} {
 		for i, err := range errs {
-			if p := problemOf(t, err); p.Type != front.InvalidToken || p.Detail != want {
+			if p := refused(t, want, err, front.InvalidToken); p.Detail != want {
 				t.Errorf("%d: %v, want %s", i, p, want)
 			}
 		}

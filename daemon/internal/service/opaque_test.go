@@ -48,17 +48,14 @@ func showing(t testing.TB, m kind.Minter) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(Config{Settings: c, Formats: map[string]decode.Format{"segment": decode.Number, "uuid": decode.UUID}})
+	s := serving(t, m, func(of *Config) {
+		of.Settings, of.Formats = c, map[string]decode.Format{"segment": decode.Number, "uuid": decode.UUID}
+	})
 	for _, name := range c.Names() {
-		minter := m
 		if of, ok := strings.CutPrefix(name, "show-"); ok {
-			minter = dashed{of}
-		}
-		if minter == nil {
-			continue
-		}
-		if err := s.Serve(name, minter); err != nil {
-			t.Fatal(err)
+			if err := s.Serve(name, dashed{of}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	return s
@@ -106,8 +103,8 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 	} {
 		s := showing(t, test.minter)
 		var b kind.Batch
-		if p := problemOf(t, askFor(anybody(s), "show-a", test.n, &b)); p.Type != test.mint || b.Len() != 0 {
-			t.Errorf("%s: %v, and %d ids", name, p, b.Len())
+		if refused(t, name, askFor(anybody(s), "show-a", test.n, &b), test.mint); b.Len() != 0 {
+			t.Errorf("%s: %d ids", name, b.Len())
 		}
 		status := statusOf(s, "show-a")
 		if status.Problems[test.mint] != 1 {
@@ -131,7 +128,7 @@ func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	s := showing(t, &few{})
 	var b kind.Batch
 	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), check(anybody(s), "show-a", 101), ask(anybody(s), "show-a", func(u front.Use) error { return u.InvalidCount("x") })} {
-		if p := problemOf(t, err); p.Type != front.CountOutOfRange || !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
+		if p := refused(t, "too many", err, front.CountOutOfRange); !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
 			t.Errorf("%v, and %d ids", p, b.Len())
 		}
 	}
@@ -146,20 +143,18 @@ func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 func TestIDsThatExistAreShownByOpaqueGeneratorsAlone(t *testing.T) {
 	s := showing(t, new(counting))
 	var b kind.Batch
-	if err := ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("7", &b) }); err != nil || string(b.AppendID(nil, 0)) != "-7" {
+	show := func(generator, id string) error {
+		return ask(anybody(s), generator, func(u front.Use) error { return u.Show(id, &b) })
+	}
+	if err := show("show-a", "7"); err != nil || string(b.AppendID(nil, 0)) != "-7" {
 		t.Errorf("shown as %s, %v", b.AppendID(nil, 0), err)
 	}
-	for id, want := range map[string]front.Type{"show-b": front.UnknownGenerator, "a": front.InvalidID} {
-		if p := problemOf(t, ask(anybody(s), id, func(u front.Use) error { return u.Show("7", &b) })); p.Type != want || b.Len() != 1 {
-			t.Errorf("%s: %v", id, p)
-		}
-	}
-	if p := problemOf(t, ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("a text that is\nno id", &b) })); p.Type != front.InvalidID || b.Len() != 1 {
-		t.Errorf("%v", p)
-	}
+	refused(t, "no generator", show("show-b", "7"), front.UnknownGenerator)
+	refused(t, "another kind", show("a", "7"), front.InvalidID)
+	refused(t, "no id", show("show-a", "a text that is\nno id"), front.InvalidID)
 	s.Stop()
-	if p := problemOf(t, ask(anybody(s), "show-a", func(u front.Use) error { return u.Show("7", &b) })); p.Type != front.Stopped {
-		t.Errorf("%v", p)
+	if refused(t, "at the end", show("show-a", "7"), front.Stopped); b.Len() != 1 {
+		t.Errorf("%d ids, want 1", b.Len())
 	}
 }
 
@@ -208,17 +203,13 @@ func TestIDIsDecodedAsOneOfItsGenerator(t *testing.T) {
 		{"show-wide", "-x", front.InvalidID},
 	} {
 		answer, err := anybody(s).Decode(test.text, "", test.generator)
-		if p := problemOf(t, err); answer != nil || p.Type != test.want || p.Limit == "" || strings.Contains(p.Limit, "snowfence") {
+		if p := refused(t, test.generator, err, test.want); answer != nil || p.Limit == "" || strings.Contains(p.Limit, "snowfence") {
 			t.Errorf("%s, %s: %+v, %v, want %s", test.generator, test.text, answer, err, test.want)
 		}
 	}
-	if _, err := anybody(s).Decode("1", "twitter", "a"); problemOf(t, err).Type != front.InvalidLayout {
-		t.Errorf("both a layout and a generator: %v", err)
-	}
+	refused(t, "both a layout and a generator", second(anybody(s).Decode("1", "twitter", "a")), front.InvalidLayout)
 	unready := New(Config{Settings: s.settings})
-	if _, err := anybody(unready).Decode("-1", "", "show-a"); problemOf(t, err).Type != front.Starting {
-		t.Errorf("while it starts: %v", err)
-	}
+	refused(t, "while it starts", second(anybody(unready).Decode("-1", "", "show-a")), front.Starting)
 	if _, err := anybody(unready).Decode("1", "", "a"); err != nil {
 		t.Errorf("a layout needs no minter: %v", err)
 	}

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -10,8 +9,6 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/internal/front"
-	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/daemon/token"
 )
 
 // noon is a clock whose wall clock stands.
@@ -20,26 +17,25 @@ type noon struct{ snowfence.Clock }
 func (noon) Wall() time.Time { return time.Unix(1_000_000_000, 0) }
 
 func TestRefusalSaysWhichClientWasRefusedWhenAndWhy(t *testing.T) {
-	ring, _ := opened(t, "few "+token.HashOf("of-one-generator").String()+" generators=a")
-	s := New(Config{Settings: settings(t, "a", "b"), Tokens: ring, Clock: noon{snowfence.SystemClock()}})
-	if err := s.Serve("a", &counting{}); err != nil {
-		t.Fatal(err)
-	}
+	s := serving(t, new(counting), func(c *Config) {
+		c.Settings, c.Clock = settings(t, "a", "b"), noon{snowfence.SystemClock()}
+		c.Tokens, _ = opened(t, line("few", "generators=a"))
+	})
 	at := func(last byte, shown string) front.Client {
 		c := s.Client(netip.AddrFrom4([4]byte{192, 0, 2, last}))
 		_ = c.Authorize(shown)
 		return c
 	}
-	known := at(1, "of-one-generator")
+	known := at(1, "few")
 	for range 3 {
-		_ = askFor(known, "a", -1, new(kind.Batch))
+		_ = mint(known, "a", -1)
 	}
-	_ = askFor(at(2, "of-one-generator"), "b", 1, new(kind.Batch))
-	_ = askFor(known, "a", -1, new(kind.Batch))
+	_ = mint(at(2, "few"), "b", 1)
+	_ = mint(known, "a", -1)
 	at(3, "wrong-token")
 	_ = at(4, "").ReadMetrics()
 	_, _ = s.Client(netip.AddrFrom4([4]byte{192, 0, 2, 5})).Statuses() // a probe of health
-	if err := askFor(known, "a", 1, new(kind.Batch)); err != nil {
+	if err := mint(known, "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -56,11 +52,9 @@ func TestRefusalSaysWhichClientWasRefusedWhenAndWhy(t *testing.T) {
 }
 
 func TestRequestOfAnUnknownOrAStartingGeneratorIsARefusal(t *testing.T) {
-	s := New(Config{Settings: settings(t, "a")})
-	_ = askFor(s.Client(netip.Addr{}), "none", 1, new(kind.Batch))
-	if u, err := s.Client(netip.Addr{}).Use("a"); err != nil || u.Mint(context.Background(), 1, new(kind.Batch)) == nil {
-		t.Fatalf("a generator that is starting mints, or %v", err)
-	}
+	s := serving(t, nil)
+	_ = mint(anybody(s), "none", 1)
+	_ = mint(anybody(s), "a", 1)
 	if got := s.Refusals(); len(got) != 2 || got[0].Generator != "a" || got[0].Type != front.Starting || got[1].Generator != "" || got[1].Type != front.UnknownGenerator {
 		t.Errorf("refused were %+v", got)
 	}

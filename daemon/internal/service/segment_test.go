@@ -35,25 +35,21 @@ func segment(c front.Client, name string) (r kind.Range, err error) {
 }
 
 func TestSegmentCostsAllItsNumbers(t *testing.T) {
-	settings := settings(t, "a", "b")
-	settings.Limits = config.Limits{Batch: 10, AddressRate: 25}
-	s := New(Config{Settings: settings, Clock: &fixedClock{}})
+	s := serving(t, new(counting), func(c *Config) {
+		c.Settings, c.Clock = settings(t, "a", "b"), new(fixedClock)
+		c.Settings.Limits = config.Limits{Batch: 10, AddressRate: 25}
+	})
 	if err := s.Serve("a", &steps{step: 10}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Serve("b", new(counting)); err != nil {
-		t.Fatal(err)
-	}
-	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	c := known(t, s, "")
 	for range 2 {
 		if r, err := segment(c, "a"); err != nil || r.Count != 10 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}
-	if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
-		t.Errorf("the third: %v", p)
-	}
-	if p := problemOf(t, second(segment(c, "b"))); p.Type != front.UnknownGenerator || p.Limit == "" {
+	refused(t, "the third", second(segment(c, "a")), front.RateLimited)
+	if p := refused(t, "a generator without segments", second(segment(c, "b")), front.UnknownGenerator); p.Limit == "" {
 		t.Errorf("a generator without segments: %v", p)
 	}
 	if got := s.Statuses()[0]; got.IDs != 20 || got.Requests != 2 {
@@ -63,7 +59,7 @@ func TestSegmentCostsAllItsNumbers(t *testing.T) {
 
 func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 	const step = 25
-	ring, _ := opened(t, "slow "+token.HashOf("slow").String()+" rate=2")
+	ring, _ := opened(t, line("slow", "rate=2"))
 	for name, test := range map[string]struct {
 		tokens      *token.Ring
 		addressRate int
@@ -72,10 +68,7 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 		"of the address": {addressRate: 2},
 	} {
 		s, clock := rated(t, test.tokens, config.Limits{Batch: 3, AddressRate: test.addressRate}, &steps{step: step})
-		c := s.Client(netip.MustParseAddr("192.0.2.1"))
-		if err := c.Authorize("slow"); err != nil {
-			t.Fatal(err)
-		}
+		c := known(t, s, "slow")
 		const asked = 1000 * time.Second
 		got := int64(0)
 		for clock.now < asked {
@@ -85,9 +78,7 @@ func TestSegmentsOfMoreThanABurstKeepToTheRate(t *testing.T) {
 			}
 			wait := problemOf(t, err).RetryAfter
 			clock.now += wait / 2
-			if p := problemOf(t, second(segment(c, "a"))); p.Type != front.RateLimited {
-				t.Fatalf("%s: before the time: %v", name, p)
-			}
+			refused(t, name+": before the time", second(segment(c, "a")), front.RateLimited)
 			clock.now += wait - wait/2
 		}
 		if want := int64(2 * asked.Seconds()); got < want || got > want+2*step {
@@ -112,14 +103,14 @@ func (m *rowed) row(context.Context) (kind.Row, error) {
 func TestRowOfATableCostsAsMuchAsAnID(t *testing.T) {
 	m := &rowed{}
 	s, _ := rated(t, nil, config.Limits{Batch: 1, AddressRate: 2}, m)
-	c := s.Client(netip.MustParseAddr("192.0.2.1"))
+	c := known(t, s, "")
 	for range 2 {
 		if rows, err := c.LeafRows(t.Context()); err != nil || len(rows) != 1 {
 			t.Fatalf("%v, %v", rows, err)
 		}
 	}
-	if p := problemOf(t, second(c.LeafRows(t.Context()))); p.Type != front.RateLimited || m.reads != 2 {
-		t.Errorf("beyond the rate: %v, read %d times", p, m.reads)
+	if refused(t, "beyond the rate", second(c.LeafRows(t.Context())), front.RateLimited); m.reads != 2 {
+		t.Errorf("read %d times", m.reads)
 	}
 }
 
@@ -172,7 +163,5 @@ func TestUseHasTheTermsOfARequest(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
-	if p := problemOf(t, second(c.Use("none"))); p.Type != front.UnknownGenerator {
-		t.Errorf("none: %v", p)
-	}
+	refused(t, "none", second(c.Use("none")), front.UnknownGenerator)
 }

@@ -69,14 +69,31 @@ func settings(t testing.TB, names ...string) config.Config {
 	return c
 }
 
-// serving returns a service whose one generator "a" has this minter.
-func serving(t testing.TB, m kind.Minter) *Service {
+// serving returns a service with one generator, "a", unless a test changes its config. Generators other than opaque ones have
+// the minter, or are starting if it is nil.
+func serving(t testing.TB, m kind.Minter, change ...func(*Config)) *Service {
 	t.Helper()
-	s := New(Config{Settings: settings(t, "a")})
-	if err := s.Serve("a", m); err != nil {
-		t.Fatal(err)
+	c := Config{Settings: settings(t, "a")}
+	for _, set := range change {
+		set(&c)
+	}
+	s := New(c)
+	for name, g := range c.Settings.Generators {
+		if m == nil || g.Kind == "opaque" {
+			continue
+		}
+		if err := s.Serve(name, m); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return s
+}
+
+// logged returns a service that mints by m, and its log.
+func logged(t *testing.T, m kind.Minter) (*Service, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	return serving(t, m, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }), log
 }
 
 // anybody is a client of a service without tokens and rates.
@@ -95,6 +112,9 @@ func askFor(c front.Client, name string, n int, into *kind.Batch) error {
 	return ask(c, name, func(u front.Use) error { return u.Mint(context.Background(), n, into) })
 }
 
+// mint is askFor without the ids.
+func mint(c front.Client, name string, n int) error { return askFor(c, name, n, new(kind.Batch)) }
+
 func check(c front.Client, name string, n int) error {
 	return ask(c, name, func(u front.Use) error { return u.Check(n) })
 }
@@ -109,16 +129,23 @@ func problemOf(t *testing.T, err error) *front.Problem {
 	return p
 }
 
+// refused returns the problem that an error must be, of a type.
+func refused(t *testing.T, what string, err error, want front.Type) *front.Problem {
+	t.Helper()
+	p := problemOf(t, err)
+	if p.Type != want {
+		t.Errorf("%s: %v, want %s", what, p, want)
+	}
+	return p
+}
+
 func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
 	s := serving(t, new(counting))
 	var b kind.Batch
 	for _, n := range []int{1, 3, 10_000} {
 		had := b.Len()
-		if err := askFor(anybody(s), "a", n, &b); err != nil {
-			t.Fatal(err)
-		}
-		if b.Len() != had+n {
-			t.Errorf("asked for %d, got %d", n, b.Len()-had)
+		if err := askFor(anybody(s), "a", n, &b); err != nil || b.Len() != had+n {
+			t.Errorf("asked for %d, got %d, %v", n, b.Len()-had, err)
 		}
 	}
 	if status := s.Statuses()[0]; status.IDs != 10_004 || status.Requests != 3 {
@@ -146,37 +173,32 @@ func TestMintAllocatesNothing(t *testing.T) {
 func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 	s := serving(t, new(counting))
 	for _, c := range []struct {
-		generator string
-		n         int
-		want      front.Problem
+		generator    string
+		n            int
+		want         front.Type
+		field, value string
 	}{
-		{"b", 1, front.Problem{Type: front.UnknownGenerator, Field: "generator", Value: "b"}},
-		{strings.Repeat("b", 1000), 1, front.Problem{Type: front.UnknownGenerator, Field: "generator", Value: strings.Repeat("b", 128) + "…"}},
-		{"a", 0, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "0"}},
-		{"a", -1, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "-1"}},
-		{"a", 10_001, front.Problem{Type: front.CountOutOfRange, Field: "count", Value: "10001"}},
+		{"b", 1, front.UnknownGenerator, "generator", "b"},
+		{strings.Repeat("b", 1000), 1, front.UnknownGenerator, "generator", strings.Repeat("b", 128) + "…"},
+		{"a", 0, front.CountOutOfRange, "count", "0"},
+		{"a", -1, front.CountOutOfRange, "count", "-1"},
+		{"a", 10_001, front.CountOutOfRange, "count", "10001"},
 	} {
 		var b kind.Batch
-		got := problemOf(t, askFor(anybody(s), c.generator, c.n, &b))
-		if got.Type == front.UnknownGenerator && got.Limit != "must be one of a" {
+		got := refused(t, "Mint", askFor(anybody(s), c.generator, c.n, &b), c.want)
+		if c.want == front.UnknownGenerator && got.Limit != "must be one of a" {
 			t.Errorf("%.10s: limit is %q, must list the generators", c.generator, got.Limit)
 		}
-		if got.Type != c.want.Type || got.Field != c.want.Field || got.Value != c.want.Value || got.Limit == "" {
-			t.Errorf("%.10s, %d: %+v, want %+v", c.generator, c.n, got, c.want)
+		if got.Field != c.field || got.Value != c.value || got.Limit == "" || b.Len() != 0 {
+			t.Errorf("%.10s, %d: %+v, and %d ids, want %s %s", c.generator, c.n, got, b.Len(), c.field, c.value)
 		}
-		if check := problemOf(t, check(anybody(s), c.generator, c.n)); check.Type != got.Type {
-			t.Errorf("%.10s, %d: Check says %s, Mint %s", c.generator, c.n, check.Type, got.Type)
-		}
-		if b.Len() != 0 {
-			t.Errorf("%.10s, %d: %d ids were minted", c.generator, c.n, b.Len())
-		}
+		refused(t, "Check", check(anybody(s), c.generator, c.n), c.want)
 	}
 }
 
 func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
-	s := New(Config{Settings: settings(t, "a")})
-	var b kind.Batch
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Starting || p.RetryAfter == 0 {
+	s := serving(t, nil)
+	if p := refused(t, "before it has a minter", mint(anybody(s), "a", 1), front.Starting); p.RetryAfter == 0 {
 		t.Errorf("before it has a minter: %+v", p)
 	}
 	if s.StandBy("a", true); front.Ready(s.Statuses()) { // without standby in its settings
@@ -185,12 +207,12 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 	if err := s.Serve("a", new(counting)); err != nil {
 		t.Fatal(err)
 	}
-	if err := askFor(anybody(s), "a", 1, &b); err != nil || !front.Active(s.Statuses()) {
+	if err := mint(anybody(s), "a", 1); err != nil || !front.Active(s.Statuses()) {
 		t.Errorf("with a minter: %v, ready %v", err, front.Active(s.Statuses()))
 	}
 	s.Stop()
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Stopped || front.Active(s.Statuses()) {
-		t.Errorf("after Stop: %+v, ready %v", p, front.Active(s.Statuses()))
+	if refused(t, "after Stop", mint(anybody(s), "a", 1), front.Stopped); front.Active(s.Statuses()) {
+		t.Error("ready after Stop")
 	}
 	if err := s.Serve("b", new(counting)); err == nil {
 		t.Error("a generator that was not configured was given a minter")
@@ -198,15 +220,14 @@ func TestGeneratorIsStartingThenServingThenStopped(t *testing.T) {
 }
 
 func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
-	c := settings(t, "a")
-	g := c.Generators["a"]
-	g.Standby = true
-	c.Generators["a"] = g
-	s := New(Config{Settings: c})
+	s := serving(t, nil, func(c *Config) {
+		g := c.Settings.Generators["a"]
+		g.Standby = true
+		c.Settings.Generators["a"] = g
+	})
 	stands := func(when string) {
 		t.Helper()
-		var b kind.Batch
-		if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.Standby || p.RetryAfter == 0 {
+		if p := refused(t, when, mint(anybody(s), "a", 1), front.Standby); p.RetryAfter == 0 {
 			t.Errorf("%s: %+v", when, p)
 		}
 		for _, healthy := range []bool{false, true} {
@@ -229,20 +250,17 @@ func TestGeneratorWithoutItsWorkerIDStandsBy(t *testing.T) {
 }
 
 func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
-	s := New(Config{Settings: settings(t, "a", "b")})
+	s := serving(t, new(counting), func(c *Config) { c.Settings = settings(t, "a", "b") })
 	b := &counting{ready: fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)}
-	for name, m := range map[string]kind.Minter{"a": new(counting), "b": b} {
-		if err := s.Serve(name, m); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.Serve("b", b); err != nil {
+		t.Fatal(err)
 	}
 	statuses := s.Statuses()
 	if front.Active(statuses) || statuses[0].Problem != nil || statuses[1].Problem == nil || statuses[1].Problem.Type != front.LeaseUnavailable {
 		t.Errorf("with one that is not: %v, %v", statuses[0].Problem, statuses[1].Problem)
 	}
 	// It still mints: readiness looks ahead.
-	var batch kind.Batch
-	if err := askFor(anybody(s), "b", 1, &batch); err != nil {
+	if err := mint(anybody(s), "b", 1); err != nil {
 		t.Error(err)
 	}
 	b.ready = nil
@@ -267,17 +285,13 @@ func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
 		t.Errorf("with a lease that ends soon, but not yet: %v", err)
 	}
 	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
-	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != front.ClockUnsafe {
-		t.Errorf("while the clock is behind: %v", p)
-	}
+	refused(t, "while the clock is behind", check(anybody(s), "a", 1), front.ClockUnsafe)
 	m.check = kind.ErrUnavailable
-	if p := problemOf(t, check(anybody(s), "a", 1)); p.Type != front.LeaseUnavailable || p.RetryAfter == 0 {
+	if p := refused(t, "without a lease", check(anybody(s), "a", 1), front.LeaseUnavailable); p.RetryAfter == 0 {
 		t.Errorf("without a lease: %v", p)
 	}
 	// The foresight of a minter decides if it can't report its present state.
-	if p := problemOf(t, check(anybody(serving(t, foresees{m, soon})), "a", 1)); p.Type != front.LeaseUnavailable {
-		t.Errorf("with foresight alone: %v", p)
-	}
+	refused(t, "with foresight alone", check(anybody(serving(t, foresees{m, soon})), "a", 1), front.LeaseUnavailable)
 	if n := m.next.Load(); n != 0 {
 		t.Errorf("%d ids were minted", n)
 	}
@@ -304,16 +318,11 @@ func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 		if set, err = set.Complete(); err != nil {
 			t.Fatal(err)
 		}
-		s := New(Config{Settings: set})
-		if err := s.Serve("a", new(counting)); err != nil {
-			t.Fatal(err)
-		}
-		var b kind.Batch
-		if err := askFor(anybody(s), "a", c.want, &b); err != nil {
+		client := anybody(serving(t, new(counting), func(c *Config) { c.Settings = set }))
+		if err := mint(client, "a", c.want); err != nil {
 			t.Errorf("%s, %+v: %d ids: %v", c.preset, c.policy, c.want, err)
 		}
-		p := problemOf(t, askFor(anybody(s), "a", c.want+1, &b))
-		if p.Type != front.CountOutOfRange || p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
+		if p := refused(t, c.preset, mint(client, "a", c.want+1), front.CountOutOfRange); p.RetryAfter != 0 || !strings.HasSuffix(p.Limit, fmt.Sprintf("to %d", c.want)) {
 			t.Errorf("%s, %+v: %d ids: %+v", c.preset, c.policy, c.want+1, p)
 		}
 	}
@@ -326,24 +335,17 @@ func (*few) Caps() kind.Caps { return kind.Caps{Most: 100} }
 
 func TestMinterMayBoundABatchFurther(t *testing.T) {
 	for limit, want := range map[int]int{10_000: 100, 50: 50} {
-		set := settings(t, "a")
-		set.Limits.Batch = limit
-		s := New(Config{Settings: set})
-		if err := s.Serve("a", new(few)); err != nil {
-			t.Fatal(err)
-		}
-		var b kind.Batch
-		if err := askFor(anybody(s), "a", want, &b); err != nil {
+		c := anybody(serving(t, new(few), func(c *Config) { c.Settings.Limits.Batch = limit }))
+		if err := mint(c, "a", want); err != nil {
 			t.Errorf("%d ids: %v", want, err)
 		}
 		ends := fmt.Sprintf("from 1 to %d", want)
-		for what, err := range map[string]error{"minted": askFor(anybody(s), "a", want+1, &b), "checked": check(anybody(s), "a", want+1), "not read": ask(anybody(s), "a", func(u front.Use) error { return u.InvalidCount("x") })} {
-			if p := problemOf(t, err); p.Type != front.CountOutOfRange || !strings.HasSuffix(p.Limit, ends) {
+		for what, err := range map[string]error{
+			"minted": mint(c, "a", want+1), "checked": check(c, "a", want+1), "not read": ask(c, "a", func(u front.Use) error { return u.InvalidCount("x") }),
+		} {
+			if p := refused(t, what, err, front.CountOutOfRange); !strings.HasSuffix(p.Limit, ends) {
 				t.Errorf("%s: %+v, want a limit %s", what, p, ends)
 			}
-		}
-		if b.Len() != want {
-			t.Errorf("%d ids, want %d", b.Len(), want)
 		}
 	}
 }
@@ -405,15 +407,9 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 	} {
 		s := serving(t, &counting{err: c.err})
 		var b kind.Batch
-		p := problemOf(t, askFor(anybody(s), "a", 3, &b))
-		if p.Type != c.want || p.RetryAfter != c.retry {
-			t.Errorf("%v: %s, retry after %s; want %s, %s", c.err, p.Type, p.RetryAfter, c.want, c.retry)
-		}
-		if !errors.Is(p, c.err) || p.Detail == "" {
-			t.Errorf("%v: the problem wraps %v, detail %q", c.err, p.Cause, p.Detail)
-		}
-		if b.Len() != 0 {
-			t.Errorf("%v: %d ids are left in the batch", c.err, b.Len())
+		p := refused(t, c.err.Error(), askFor(anybody(s), "a", 3, &b), c.want)
+		if p.RetryAfter != c.retry || !errors.Is(p, c.err) || p.Detail == "" || b.Len() != 0 {
+			t.Errorf("%v: %+v, retry after %s; want %s; %d ids are left in the batch", c.err, p, p.RetryAfter, c.retry, b.Len())
 		}
 		if status := s.Statuses()[0]; status.Problems[c.want] != 1 || status.IDs != 0 {
 			t.Errorf("%v: counted %v and %d ids", c.err, status.Problems, status.IDs)
@@ -427,38 +423,31 @@ func TestNumbersOfADateThatAreUsedUpBeginAgainAndOthersDoNot(t *testing.T) {
 		{"", "an operator must move to another counter"},
 	} {
 		s := serving(t, &counting{err: fmt.Errorf("orders: %w", &counter.FullError{Counter: "secret", Date: c.date, Limit: 999})})
-		p := problemOf(t, askFor(anybody(s), "a", 1, new(kind.Batch)))
-		if p.Type != front.NumbersUsedUp || p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
+		p := refused(t, c.date, mint(anybody(s), "a", 1), front.NumbersUsedUp)
+		if p.RetryAfter != 0 || !strings.Contains(p.Detail, c.want) || strings.Contains(p.Detail, "secret") {
 			t.Errorf("on %q: %s, %q, retry after %s", c.date, p.Type, p.Detail, p.RetryAfter)
 		}
 	}
 }
 
 func TestOutageOfTheStoreIsLoggedOnce(t *testing.T) {
-	var log bytes.Buffer
-	s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	m := new(counting)
-	if err := s.Serve("a", m); err != nil {
-		t.Fatal(err)
-	}
-	var b kind.Batch
+	s, log := logged(t, m)
 	for range 2 {
 		m.err = &counter.UnavailableError{Counter: "a", For: time.Second, Reason: errors.New("disk on fire")}
 		for range 3 {
-			if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); p.Type != front.StoreUnavailable {
-				t.Errorf("problem is %v", p)
-			}
+			refused(t, "an outage", mint(anybody(s), "a", 1), front.StoreUnavailable)
 		}
 		m.err = nil
 		for range 3 {
-			if err := askFor(anybody(s), "a", 1, &b); err != nil {
+			if err := mint(anybody(s), "a", 1); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for line, times := range map[string]int{"disk on fire": 2, "ids again": 2} {
 		if got := strings.Count(log.String(), line); got != times {
-			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, &log)
+			t.Errorf("%q stands %d times in the log, want %d:\n%s", line, got, times, log)
 		}
 	}
 }
@@ -468,7 +457,6 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 		away := &counter.UnavailableError{Counter: "a", For: time.Second}
 		m := &counting{err: away}
 		s := serving(t, m)
-		var b kind.Batch
 		ready := func(want bool, when string) {
 			t.Helper()
 			if got := front.Active(s.Statuses()); got != want {
@@ -476,15 +464,15 @@ func TestGeneratorThatFailedIsNotReadyForAWhile(t *testing.T) {
 			}
 		}
 		ready(true, "before the first request")
-		_ = askFor(anybody(s), "a", 1, &b) // it fails
+		_ = mint(anybody(s), "a", 1) // it fails
 		ready(false, "after a failure")
 		over, stop := snowfence.SystemClock().After(lasting) // the bubble's
 		defer stop()
 		<-over
 		ready(true, "when nothing was asked for a while")
-		_ = askFor(anybody(s), "a", 1, &b)
+		_ = mint(anybody(s), "a", 1)
 		m.err = nil
-		if err := askFor(anybody(s), "a", 1, &b); err != nil {
+		if err := mint(anybody(s), "a", 1); err != nil {
 			t.Fatal(err)
 		}
 		ready(true, "after a success")
@@ -511,18 +499,13 @@ func TestTooLargeRequestSaysNothingOfTheGenerator(t *testing.T) {
 		{0, 999, false, "the numbers of 20261122 are used up"},
 		{0, 0, false, "the numbers of 20261122 are used up"}, // another system's counter
 	} {
-		var log bytes.Buffer
-		s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		full := &counter.FullError{Counter: "a", Date: "20261122", Limit: 999}
-		if err := s.Serve("a", &nearlyFull{counting{err: full}, c.left, c.limit}); err != nil {
-			t.Fatal(err)
-		}
-		p := problemOf(t, askFor(anybody(s), "a", 1000, new(kind.Batch)))
-		if p.Type != front.NumbersUsedUp || p.RetryAfter != 0 || !strings.HasPrefix(p.Detail, c.detail) {
+		s, log := logged(t, &nearlyFull{counting{err: full}, c.left, c.limit})
+		if p := refused(t, c.detail, mint(anybody(s), "a", 1000), front.NumbersUsedUp); p.RetryAfter != 0 || !strings.HasPrefix(p.Detail, c.detail) {
 			t.Errorf("%d of %d left: %s, %q", c.left, c.limit, p.Type, p.Detail)
 		}
 		if front.Ready(s.Statuses()) != c.ready || strings.Contains(log.String(), "gives no ids") == c.ready {
-			t.Errorf("%d of %d left: ready is %t; the log: %s", c.left, c.limit, !c.ready, &log)
+			t.Errorf("%d of %d left: ready is %t; the log: %s", c.left, c.limit, !c.ready, log)
 		}
 	}
 }
@@ -536,14 +519,10 @@ func TestMinterThatMintsTooFewOrOfAnotherFormIsAFault(t *testing.T) {
 	for want, m := range map[string]kind.Minter{
 		"minted 2 ids instead of 3": &counting{short: true}, "minted ids of the form number instead of text": new(texted),
 	} {
-		var log bytes.Buffer
-		s := New(Config{Settings: settings(t, "a"), Logger: slog.New(slog.NewTextHandler(&log, nil))})
-		if err := s.Serve("a", m); err != nil {
-			t.Fatal(err)
-		}
+		s, log := logged(t, m)
 		var b kind.Batch
-		if p := problemOf(t, askFor(anybody(s), "a", 3, &b)); p.Type != front.Internal || b.Len() != 0 {
-			t.Errorf("problem is %v, with %d ids in the batch", p, b.Len())
+		if refused(t, want, askFor(anybody(s), "a", 3, &b), front.Internal); b.Len() != 0 {
+			t.Errorf("%d ids are in the batch", b.Len())
 		}
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log says %q, want %q", log.String(), want)
@@ -553,8 +532,7 @@ func TestMinterThatMintsTooFewOrOfAnotherFormIsAFault(t *testing.T) {
 
 func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
 	s := serving(t, &counting{err: errors.New("open /secret/path: denied")})
-	var b kind.Batch
-	if p := problemOf(t, askFor(anybody(s), "a", 1, &b)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
+	if p := problemOf(t, mint(anybody(s), "a", 1)); strings.Contains(p.Detail+p.Value+p.Limit, "secret") {
 		t.Errorf("the problem shows %q", p.Detail)
 	}
 }
@@ -584,10 +562,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		{"1", "ms 60 + worker 10 + seq 12", front.InvalidLayout},
 	} {
 		_, err := anybody(s).Decode(c.id, c.layout, "")
-		p := problemOf(t, err)
-		if p.Type != c.want {
-			t.Errorf("%s, %s: %v, want %s", c.id, c.layout, err, c.want)
-		}
+		p := refused(t, c.id+" "+c.layout, err, c.want)
 		// The limit is the reason alone, and the value stands once.
 		if p.Limit == "" || strings.Contains(p.Limit, "snowfence") || strings.Contains(p.Limit, "invalid") || strings.Count(p.Detail, p.Value) != 1 {
 			t.Errorf("%s, %s: limit %q, detail %q", c.id, c.layout, p.Limit, p.Detail)
