@@ -69,13 +69,7 @@ func settings(folder string, generators map[string]Generator) Settings {
 // start runs a daemon until the test ends, and returns once it listens.
 func start(t *testing.T, s Settings, kinds ...kind.Kind) *running {
 	t.Helper()
-	return startAt(t, nil, s, kinds...)
-}
-
-// startAt is start by a clock.
-func startAt(t *testing.T, clock snowfence.Clock, s Settings, kinds ...kind.Kind) *running {
-	t.Helper()
-	return startWith(t, func(c *Config) { c.Settings, c.Clock = s, clock }, kinds...)
+	return startWith(t, func(c *Config) { c.Settings = s }, kinds...)
 }
 
 // startWith is start with a config, which a test sets.
@@ -140,6 +134,22 @@ func (d *running) ready() *running {
 		d.t.Fatal("does not serve")
 	}
 	return d
+}
+
+// ends stops the daemon, which must end without an error.
+func (d *running) ends() {
+	d.t.Helper()
+	d.stop()
+	if err := d.end(); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// logs waits until the log has a text.
+func (d *running) logs(want string) {
+	for !strings.Contains(d.log.String(), want) {
+		runtime.Gosched()
+	}
 }
 
 // end waits until the daemon has ended, and returns Run's error.
@@ -221,10 +231,7 @@ func TestOneCommandServesIDs(t *testing.T) {
 	if _, body := d.get("/metrics"); !strings.Contains(body, `snowfence_ids_total{generator="default"} 3`) || !strings.Contains(body, `snowfence_store_request_duration_seconds_count{operation="swap",result="ok",store=""}`) {
 		t.Errorf("metrics lack the ids or the store's requests:\n%s", body)
 	}
-	d.stop()
-	if err := d.end(); err != nil {
-		t.Fatal(err)
-	}
+	d.ends()
 	for _, want := range []string{"msg=serving", "http=" + d.address, "namespace=default", "worker=", "until=", "the store is of one host"} {
 		if !strings.Contains(d.log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, d.log)
@@ -250,7 +257,7 @@ func TestDaemonGoesOnServingUnreadyBeforeItEnds(t *testing.T) {
 	s := settings(t.TempDir(), map[string]Generator{"default": {}, "plain": {Kind: "uuid"}})
 	s.Limits.Linger = 7 * time.Minute
 	clock := &longWait{snowfence.SystemClock(), s.Limits.Linger, make(chan time.Time)}
-	d := startAt(t, clock, s).ready()
+	d := startWith(t, func(c *Config) { c.Settings, c.Clock = s, clock }).ready()
 	d.stop()
 	for d.status("/readyz") == http.StatusOK {
 		runtime.Gosched()
@@ -308,10 +315,7 @@ func TestStandbyIsReadyWhileTheOtherGivesIDsAndActiveAfterwards(t *testing.T) {
 			t.Errorf("/readyz and /activez answer %d, want %d", got, want)
 		}
 	}
-	first.stop()
-	if err := first.end(); err != nil {
-		t.Fatal(err)
-	}
+	first.ends()
 	await(firstSeen, Stand{false, false, "gives ids of 0 of 1 generator; default: The server has stopped minting"})
 	await(secondSeen, active)
 	if status := second.status("/activez"); status != http.StatusOK {
@@ -379,10 +383,7 @@ func TestReleasedWorkerIDIsServedAgainAtOnce(t *testing.T) {
 			}
 			last = p
 		}
-		d.stop()
-		if err := d.end(); err != nil {
-			t.Fatal(err)
-		}
+		d.ends()
 	}
 }
 
@@ -418,17 +419,12 @@ func TestPinnedWorkerIDThatIsHeldIsWaitedForUntilItIsFree(t *testing.T) {
 	if status, body := second.get("/v1/generators/default/ids"); status != http.StatusServiceUnavailable {
 		t.Errorf("ids: %d %s, want 503", status, body)
 	}
-	for !strings.Contains(second.log.String(), "it is tried again") {
-		runtime.Gosched()
-	}
+	second.logs("it is tried again")
 	if log := second.log.String(); !strings.Contains(log, "no worker id is free: worker 7: held by ") || !strings.Contains(log, " until ") {
 		t.Errorf("the log does not say who holds it and until when: %s", log)
 	}
 	first.mint("default", "1") // is not disturbed
-	first.stop()
-	if err := first.end(); err != nil {
-		t.Error(err)
-	}
+	first.ends()
 	second.ready().mint("default", "1")
 }
 
@@ -451,11 +447,7 @@ func TestEndWhileClaimingIsNoError(t *testing.T) {
 	folder := t.TempDir()
 	pinned := map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour, ClaimWait: time.Hour}}
 	start(t, settings(folder, pinned)).ready()
-	second := start(t, settings(folder, pinned))
-	second.stop()
-	if err := second.end(); err != nil {
-		t.Error(err)
-	}
+	start(t, settings(folder, pinned)).ends()
 }
 
 func TestWhatCanNotBeOpenedIsNamed(t *testing.T) {

@@ -5,7 +5,6 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +17,7 @@ func TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	s := settings("", nil)
 	s.Store = "redis://" + testkit.Redis(t).Addr()
-	d := start(t, s)
-	for !strings.Contains(d.log.String(), `level=WARN msg="without a journal a restart waits until the store can't lose the claim: set data or $HOME, no directory is known to keep one in" generator=default`) {
-		runtime.Gosched()
-	}
+	start(t, s).logs(`level=WARN msg="without a journal a restart waits until the store can't lose the claim: set data or $HOME, no directory is known to keep one in" generator=default`)
 }
 
 // TestReplicaThatNothingBoundsIsInTheLog is about a lone Redis server whose loss

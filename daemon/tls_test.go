@@ -1,12 +1,10 @@
 package daemon
 
 import (
-	"crypto/x509"
-	"encoding/pem"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,69 +16,64 @@ import (
 // TestTLSAndTokenGuardTheFront runs a daemon that others than this host could
 // reach, if it listened on their address.
 func TestTLSAndTokenGuardTheFront(t *testing.T) {
-	// The certificate of the standard library's test servers is for loopback.
-	lender := httptest.NewTLSServer(nil)
-	defer lender.Close()
-	lent := lender.TLS.Certificates[0]
-	key, err := x509.MarshalPKCS8PrivateKey(lent.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	const token = "Correct-horse-battery"
-	s := settings(folder, nil)
-	s.Thrift = "" // it has no tokens
-	s.TLS.Certificate, s.TLS.Key, s.TokenFile = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem"), filepath.Join(folder, "token")
-	for path, content := range map[string][]byte{
-		s.TLS.Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: lent.Certificate[0]}),
-		s.TLS.Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-		s.TokenFile:       []byte(token + "\n"),
-	} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	d := start(t, s).ready()
-	client := lender.Client()
-	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	d, authority := tokened(t, func(*Settings) {})
+	client := &http.Client{Transport: &http.Transport{
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: authority.Pool(), MinVersion: tls.VersionTLS12},
+	}}
+	defer client.CloseIdleConnections()
 	for _, c := range []struct {
 		path, token string
 		status      int
 	}{
-		{"/v1/generators/default/ids", token, http.StatusOK},
+		{"/v1/generators/default/ids", rightToken, http.StatusOK},
 		{"/v1/generators/default/ids", "wrong", http.StatusUnauthorized},
 		{"/livez", "wrong", http.StatusOK},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+d.address+c.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+c.token)
-		answer, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := answer.Body.Close(); err != nil {
-			t.Error(err)
-		}
-		if answer.StatusCode != c.status || answer.ProtoMajor != 2 {
+		if answer, _ := get(t, client, "https://"+d.address+c.path, c.token); answer.StatusCode != c.status || answer.ProtoMajor != 2 {
 			t.Errorf("%s with %q: %d over HTTP/%d, want %d over HTTP/2", c.path, c.token, answer.StatusCode, answer.ProtoMajor, c.status)
 		}
 	}
 }
 
-// TestHealthListenerAnswersProbesAlone has an address that other hosts reach, beside fronts with TLS and a token.
-func TestHealthListenerAnswersProbesAlone(t *testing.T) {
-	folder := t.TempDir()
-	const token = "Correct-horse-battery"
+const rightToken = "Correct-horse-battery"
+
+// tokened starts a daemon with TLS and a token, and returns the authority of its certificate.
+func tokened(t *testing.T, set func(*Settings)) (*running, *testkit.Authority) {
+	t.Helper()
+	folder, authority := t.TempDir(), testkit.NewAuthority(t)
 	s := settings(folder, nil)
-	s.Thrift, s.Health, s.TokenFile = "", "0.0.0.0:0", filepath.Join(folder, "token")
-	s.TLS.Certificate, s.TLS.Key = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem")
-	testkit.NewAuthority(t).IssueTo(t, s.TLS.Certificate, s.TLS.Key, "daemon", "127.0.0.1")
-	if err := os.WriteFile(s.TokenFile, []byte(token), 0o600); err != nil {
+	s.Thrift = "" // it has no tokens
+	s.TLS.Certificate, s.TLS.Key, s.TokenFile = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem"), filepath.Join(folder, "token")
+	authority.IssueTo(t, s.TLS.Certificate, s.TLS.Key, "daemon", "127.0.0.1")
+	if err := os.WriteFile(s.TokenFile, []byte(rightToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := start(t, s).ready()
+	set(&s)
+	return start(t, s).ready(), authority
+}
+
+// get makes a request with a token.
+func get(t *testing.T, client *http.Client, url, token string) (answer *http.Response, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if answer, err = client.Do(r); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+// TestHealthListenerAnswersProbesAlone has an address that other hosts reach, beside fronts with TLS and a token.
+func TestHealthListenerAnswersProbesAlone(t *testing.T) {
+	d, _ := tokened(t, func(s *Settings) { s.Health = "0.0.0.0:0" })
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(d.urls["health"], "http://"))
 	for path, status := range map[string]int{
 		"/livez":                     http.StatusOK,
@@ -94,21 +87,8 @@ func TestHealthListenerAnswersProbesAlone(t *testing.T) {
 		"/tinyid/id/nextId":          http.StatusNotFound,
 		"/api/snowflake/get/default": http.StatusNotFound,
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+token) // a token by plain HTTP opens nothing
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != status || strings.Contains(string(body), `"default"`) {
+		answer, body := get(t, http.DefaultClient, "http://127.0.0.1:"+port+path, rightToken) // a token by plain HTTP opens nothing
+		if answer.StatusCode != status || strings.Contains(body, `"default"`) {
 			t.Errorf("%s: %d %s, want %d without names", path, answer.StatusCode, body, status)
 		}
 	}
@@ -134,12 +114,7 @@ func TestAdminListenerTakesMetricsAndThePageFromTheHTTPFront(t *testing.T) {
 		admin + "/livez":                                     http.StatusOK,
 		admin + "/v1/generators/default/ids":                 http.StatusNotFound,
 	} {
-		answer, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != status {
+		if answer, _ := get(t, http.DefaultClient, url, ""); answer.StatusCode != status {
 			t.Errorf("%s: %d, want %d", url, answer.StatusCode, status)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/kind"
@@ -50,15 +49,10 @@ func TestGuardKnowsTheRowWhateverTheGeneratorsName(t *testing.T) {
 	marks, log := "file:"+t.TempDir(), new(bytes.Buffer)
 	mint := func(generator, prefix string) error {
 		t.Helper()
-		settings := config.Default()
-		settings.Store = "mem://"
-		settings.Stores = map[string]string{"marks": marks, "legacy": url}
-		settings.Generators = map[string]config.Generator{generator: {Kind: "redis-dated", Stores: []string{"legacy"}, Settings: map[string]string{"prefix": prefix, "guard": "marks"}}}
-		settings, err := settings.Complete(Names()...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		open, err := Config{Settings: settings, Clock: snowfence.SystemClock(), Logger: slog.New(slog.NewTextHandler(log, nil))}.Configure(generator)
+		c := with(t, config.Generator{Kind: "redis-dated", Stores: []string{"cache"}, Settings: map[string]string{"prefix": prefix, "guard": "marks"}})
+		c.Settings.Stores["marks"], c.Settings.Stores["cache"], c.Logger = marks, url, slog.New(slog.NewTextHandler(log, nil))
+		c.Settings.Generators[generator] = c.Settings.Generators["orders"]
+		open, err := c.Configure(generator)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,10 +90,7 @@ func TestRowOfAnotherSystemIsNamedByItsSetting(t *testing.T) {
 		{"redis-dated", "cache", "prefix", "b", "redis-dated/0/b"},
 	} {
 		g := config.Generator{Kind: test.kind, Stores: strings.Fields(test.store), Settings: map[string]string{test.key: test.value}}
-		c, err := with(t, g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := with(t, g)
 		p := place{Config: counter.Config{Namespace: "default", Name: "orders"}, config: c, generator: "orders", urls: c.Settings.StoresOf(g)}
 		known, _, _ := find(test.kind).configure(&p)
 		if err := read(test.kind, known, g.Settings); err != nil {

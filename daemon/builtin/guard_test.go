@@ -3,7 +3,6 @@
 package builtin
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"net/url"
@@ -15,7 +14,6 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
-	"snowfence.example/snowfence/store/memstore"
 )
 
 // database starts an engine, and connects to it until the test ends.
@@ -120,19 +118,7 @@ func mintBehind(t *testing.T, url, column string) error {
 // openBehind opens a new counter whose guard is a column.
 func openBehind(t *testing.T, url, column string) kind.Minter {
 	t.Helper()
-	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "pg", "guard-column": column}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "pg", "guard-column": column}})
 	c.Settings.Stores["pg"] = url
-	open, err := c.Configure("orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = m.(kind.Closer).Close(context.Background()) }) // it has no number
-	return m
+	return opened(t, c, "orders")
 }

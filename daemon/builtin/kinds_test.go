@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
@@ -20,7 +19,7 @@ import (
 )
 
 // with returns the kinds' config for one generator, named orders.
-func with(t *testing.T, g config.Generator) (Config, error) {
+func with(t *testing.T, g config.Generator) Config {
 	t.Helper()
 	settings := config.Default()
 	settings.Store = "mem://"
@@ -29,26 +28,20 @@ func with(t *testing.T, g config.Generator) (Config, error) {
 	}
 	settings.Generators = map[string]config.Generator{"orders": g}
 	settings, err := settings.Complete(Names()...)
-	return Config{Settings: settings, Clock: snowfence.SystemClock(), Logger: slog.New(slog.DiscardHandler)}, err
-}
-
-func configure(t *testing.T, g config.Generator) (kind.Opener, error) {
-	t.Helper()
-	c, err := with(t, g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.Configure("orders")
+	return Config{Settings: settings, Clock: snowfence.SystemClock(), Logger: slog.New(slog.DiscardHandler)}
 }
 
-// opened opens a generator on a store of its own.
-func opened(t *testing.T, g config.Generator) kind.Minter {
+// opened opens a generator of a config on an empty store, and closes it with the test.
+func opened(t *testing.T, c Config, generator string) kind.Minter {
 	t.Helper()
-	open, err := configure(t, g)
+	open, err := c.Configure(generator)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
+	m, err := open(t.Context(), kind.Spec{Generator: generator, Store: memstore.New().Client(), Namespace: "default"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +58,7 @@ func TestEveryKindOnAStoreKeepsTheRulesOfKinds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
 				t.Helper()
-				m := opened(t, config.Generator{Kind: name})
+				m := opened(t, with(t, config.Generator{Kind: name}), "orders")
 				if err := kind.CapsOf(m).Ready(); err != nil {
 					t.Errorf("not ready: %v", err)
 				}
@@ -110,7 +103,8 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 		{"ulid", "", "version", "7", "no setting of kind ulid; known are none"},
 		{"objectid", "", "start", "1", "no setting of kind objectid; known are none"},
 	} {
-		_, err := configure(t, config.Generator{Kind: test.kind, Stores: strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' }), Settings: map[string]string{test.key: test.value}})
+		stores := strings.FieldsFunc(test.stores, func(r rune) bool { return r == ',' })
+		_, err := with(t, config.Generator{Kind: test.kind, Stores: stores, Settings: map[string]string{test.key: test.value}}).Configure("orders")
 		var wrong *config.Error
 		if !errors.As(err, &wrong) || wrong.Key != "generators.orders.settings."+test.key || !strings.Contains(wrong.Reason, test.want) {
 			t.Errorf("%s: %s=%s: %v, want %q", test.kind, test.key, test.value, err, test.want)
@@ -120,7 +114,7 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 
 func TestColumnOfAGuardIsOneOfATable(t *testing.T) {
 	for column, fit := range map[string]bool{"orders.id": true, "shop.orders.id": true, "id": false, "orders.": false} {
-		_, err := configure(t, config.Generator{Kind: "segment", Settings: map[string]string{"guard": "pg", "guard-column": column}})
+		_, err := with(t, config.Generator{Kind: "segment", Settings: map[string]string{"guard": "pg", "guard-column": column}}).Configure("orders")
 		if (err == nil) != fit {
 			t.Errorf("%q: %v", column, err)
 		}
@@ -154,7 +148,7 @@ func TestKindCountsInStoresThatItKnows(t *testing.T) {
 		{"uuid", []string{"pg"}, "must be left out: kind uuid needs no store"},
 		{"objectid", []string{"one", "two"}, "must be left out"},
 	} {
-		_, err := configure(t, config.Generator{Kind: test.kind, Stores: test.stores})
+		_, err := with(t, config.Generator{Kind: test.kind, Stores: test.stores}).Configure("orders")
 		var wrong *config.Error
 		switch {
 		case test.want == "" && err != nil:
@@ -211,14 +205,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 }
 
 func TestCounterThatIsFullIsNotReady(t *testing.T) {
-	open, err := configure(t, config.Generator{Kind: "ticket", Settings: map[string]string{"limit": "3", "max-wait": "1s"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := opened(t, with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"limit": "3", "max-wait": "1s"}}), "orders")
 	var b kind.Batch
 	if err := m.Mint(t.Context(), 3, &b); err != nil || kind.CapsOf(m).Ready() == nil {
 		t.Errorf("minted %d (%v), and it is ready", b.Len(), err)
@@ -229,31 +216,9 @@ func TestCounterThatIsFullIsNotReady(t *testing.T) {
 }
 
 func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
-	folder := t.TempDir()
-	c, err := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Settings.Stores["marks"] = "file:" + folder
-	mint := func() error {
-		open, err := c.Configure("orders")
-		if err != nil {
-			t.Fatal(err)
-		}
-		// Each time an empty store, like a restored dump.
-		m, err := open(t.Context(), kind.Spec{Generator: "orders", Store: memstore.New().Client(), Namespace: "default"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			if err := m.(kind.Closer).Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		return m.Mint(ctx, 7, new(kind.Batch))
-	}
+	c := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks"}})
+	c.Settings.Stores["marks"] = "file:" + t.TempDir()
+	mint := func() error { return opened(t, c, "orders").Mint(t.Context(), 7, new(kind.Batch)) } // on an empty store, like a restored dump
 	if err := mint(); err != nil {
 		t.Fatal(err)
 	}
@@ -279,13 +244,7 @@ func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 	for _, g := range []config.Generator{
 		dated("1"), dated("9"), {Kind: "daily"}, {Kind: "segment"}, {Kind: "uuid"}, {Kind: "ulid"}, {Kind: "objectid"},
 	} {
-		m := opened(t, g)
-		var b kind.Batch
-		if err := m.Mint(t.Context(), 2, &b); err != nil {
-			t.Fatal(err)
-		}
-		for i := range b.Len() {
-			text := string(b.AppendID(nil, i))
+		for _, text := range mintTexts(t, opened(t, with(t, g), "orders"), 2) {
 			if _, _, err := decode.Of(text, "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
 				t.Errorf("%s %v: %s: %v", g.Kind, g.Settings, text, err)
 			}
@@ -326,11 +285,9 @@ func TestGeneratorsOfOneCounterAgree(t *testing.T) {
 		{counts("daily"), counts("daily", "zone", "Asia/Tokyo"), "settings.zone"},
 		{counts("daily", "digits", "4"), counts("daily"), "settings.digits"},
 	} {
-		c, err := with(t, config.Generator{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := with(t, config.Generator{})
 		c.Settings.Generators = map[string]config.Generator{"a": test.a, "b": test.b}
+		var err error
 		if c.Settings, err = c.Settings.Complete(Names()...); err != nil {
 			t.Fatal(err)
 		}

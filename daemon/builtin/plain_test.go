@@ -36,20 +36,9 @@ var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 // openPlain opens a generator without a store.
 func openPlain(t *testing.T, clock snowfence.Clock, name string, set map[string]string) kind.Minter {
 	t.Helper()
-	c, err := with(t, config.Generator{Kind: name, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := with(t, config.Generator{Kind: name, Settings: set})
 	c.Clock = clock
-	open, err := c.Configure("orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := open(t.Context(), kind.Spec{Generator: "orders", Namespace: "default"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must[kind.Minter](t)(openAs[kind.Minter](t.Context(), c, "orders"))
 }
 
 // mintTexts mints n ids.
@@ -67,24 +56,19 @@ func mintTexts(t *testing.T, m kind.Minter, n int) []string {
 }
 
 func TestPlainKindsKeepTheRulesOfKindsWithoutAStore(t *testing.T) {
-	for _, test := range []struct {
-		kind, version string
-		form          kind.Form
-	}{{"uuid", "", kind.Wide}, {"uuid", "4", kind.Wide}, {"uuid", "7", kind.Wide}, {"ulid", "", kind.Text}, {"objectid", "", kind.Text}} {
-		t.Run(test.kind+test.version, func(t *testing.T) {
-			kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
-				t.Helper()
-				set := map[string]string{}
-				if test.version != "" {
-					set["version"] = test.version
-				}
-				m := openPlain(t, snowfence.SystemClock(), test.kind, set)
-				if m.Form() != test.form {
-					t.Errorf("form is %v, want %v", m.Form(), test.form)
-				}
-				return m
+	for name, settings := range map[string][]map[string]string{"uuid": {nil, {"version": "4"}, {"version": "7"}}, "ulid": {nil}, "objectid": {nil}} {
+		for _, set := range settings {
+			t.Run(name+set["version"], func(t *testing.T) {
+				kindtest.TestMinter(t, func(t *testing.T) kind.Minter {
+					t.Helper()
+					m := openPlain(t, snowfence.SystemClock(), name, set)
+					if want := find(name).form; m.Form() != want {
+						t.Errorf("form is %v, want %v", m.Form(), want)
+					}
+					return m
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -178,36 +162,22 @@ func TestCounterOfPackageBSONRepeats(t *testing.T) {
 func TestObjectIDsBeyondTheCounterAreRefusedUntilTheNextSecond(t *testing.T) {
 	clock := &settable{now: noon.Add(400 * time.Millisecond)}
 	shared := &ObjectIDs{second: noon.Unix(), used: 1<<24 - 5}
-	c, err := with(t, config.Generator{Kind: "objectid"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := with(t, config.Generator{Kind: "objectid"})
 	c.Settings.Generators["users"] = c.Settings.Generators["orders"]
 	c.Clock, c.ObjectIDs = clock, shared
-	var minters []kind.Minter
-	for _, name := range []string{"orders", "users"} {
-		open, err := c.Configure(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := open(t.Context(), kind.Spec{Generator: name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		minters = append(minters, m)
-	}
-	all := append(mintTexts(t, minters[0], 2), mintTexts(t, minters[1], 2)...)
+	orders, users := opened(t, c, "orders"), opened(t, c, "users")
+	all := append(mintTexts(t, orders, 2), mintTexts(t, users, 2)...)
 	for _, step := range []time.Duration{0, -time.Hour} {
 		clock.now = clock.now.Add(step)
 		var b kind.Batch
 		var wait *snowfence.WaitError
-		err := minters[0].Mint(t.Context(), 2, &b)
+		err := orders.Mint(t.Context(), 2, &b)
 		if !errors.As(err, &wait) || wait.Need != 600*time.Millisecond-step || b.Len() != 0 || !strings.Contains(err.Error(), "16777216") {
 			t.Errorf("clock moved by %v: %v, %d ids", step, err, b.Len())
 		}
 	}
 	clock.now = noon.Add(time.Second)
-	all = append(all, mintTexts(t, minters[1], 1000)...)
+	all = append(all, mintTexts(t, users, 1000)...)
 	slices.Sort(all)
 	if len(slices.Compact(all)) != 1004 {
 		t.Error("an id repeats")

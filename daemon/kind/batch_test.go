@@ -60,36 +60,17 @@ func TestEveryFormHasItsText(t *testing.T) {
 	} {
 		var b kind.Batch
 		fill(t, &b, form, 7, 2)
-		if got := texts(&b); !slices.Equal(got, want) {
-			t.Errorf("%v: texts are %q, want %q", form, got, want)
+		if got := texts(&b); !slices.Equal(got, want) || b.Form() != form || b.Len() != 2 {
+			t.Errorf("%v: texts are %q, want %q; form is %v, length %d", form, got, want, b.Form(), b.Len())
 		}
-		if b.Form() != form || b.Len() != 2 {
-			t.Errorf("%v: form is %v, length %d, want 2", form, b.Form(), b.Len())
+		fill(t, &b, form, 9, 300) // more than there is room for
+		if got := texts(&b); len(got) != 302 || !slices.Equal(got[:2], want) {
+			t.Errorf("%v: %d ids beginning with %q, want 302 beginning with %q", form, len(got), got[:2], want)
 		}
-	}
-}
-
-func TestWideTextIsThatOfAUUID(t *testing.T) {
-	var b kind.Batch
-	room, err := b.GrowWides(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The example of RFC 9562, appendix A.6 (version 7).
-	copy(room[0][:], []byte{0x01, 0x7f, 0x22, 0xe2, 0x79, 0xb0, 0x7c, 0xc3, 0x98, 0xc4, 0xdc, 0x0c, 0x0c, 0x07, 0x39, 0x8f})
-	if got, want := string(b.AppendID(nil, 0)), "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"; got != want {
-		t.Errorf("text is %s, want %s", got, want)
-	}
-}
-
-func TestIDsAreAddedToThoseThatAreThere(t *testing.T) {
-	for _, form := range forms {
-		var b kind.Batch
-		fill(t, &b, form, 0, 3)
-		before := texts(&b)
-		fill(t, &b, form, 3, 300)
-		if got := texts(&b); len(got) != 303 || !slices.Equal(got[:3], before) {
-			t.Errorf("%v: %d ids beginning with %q, want 303 beginning with %q", form, len(got), got[:3], before)
+		for _, i := range []int{-1, b.Len()} {
+			if got := b.AppendID([]byte("x"), i); string(got) != "x" {
+				t.Errorf("%v: id %d is %q, want nothing", form, i, got)
+			}
 		}
 	}
 }
@@ -134,30 +115,14 @@ func TestFormsDoNotMix(t *testing.T) {
 }
 
 func TestTextNeedsNoEscapingAnywhere(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		ok   bool
-	}{
-		{"a", true},
-		{"ORDER-2026/11/20:0001~!", true},
-		{strings.Repeat("x", kind.MaxText), true},
-		{strings.Repeat("x", kind.MaxText+1), false},
-		{"", false},
-		{"a b", false},
-		{"a\nb", false},
-		{`a"b`, false},
-		{`a\b`, false},
-		{"é", false},
-		{"\x7f", false},
-		{"\x00", false},
+	for text, ok := range map[string]bool{
+		"a": true, "ORDER-2026/11/20:0001~!": true, strings.Repeat("x", kind.MaxText): true,
+		"": false, strings.Repeat("x", kind.MaxText+1): false, "a b": false, "a\nb": false, `a"b`: false, `a\b`: false, "é": false, "\x7f": false, "\x00": false,
 	} {
 		var b kind.Batch
-		err := b.AppendText([]byte(c.text))
-		if (err == nil) != c.ok || (err != nil && !errors.Is(err, kind.ErrText)) {
-			t.Errorf("%q: error is %v", c.text, err)
-		}
-		if err != nil && b.Len() != 0 {
-			t.Errorf("%q: refused, but added", c.text)
+		err := b.AppendText([]byte(text))
+		if (err == nil) != ok || err != nil && (!errors.Is(err, kind.ErrText) || b.Len() != 0) {
+			t.Errorf("%q: error is %v, and %d texts are added", text, err, b.Len())
 		}
 	}
 }
@@ -171,16 +136,6 @@ func TestBatchKeepsACopyOfText(t *testing.T) {
 	copy(text, "two")
 	if got := b.AppendID(nil, 0); !bytes.Equal(got, []byte("one")) {
 		t.Errorf("text is %q, want one", got)
-	}
-}
-
-func TestIDBeyondTheEndHasNoText(t *testing.T) {
-	var b kind.Batch
-	fill(t, &b, kind.Number, 0, 1)
-	for _, i := range []int{-1, 1} {
-		if got := b.AppendID([]byte("x"), i); string(got) != "x" {
-			t.Errorf("id %d is %q, want nothing", i, got)
-		}
 	}
 }
 
