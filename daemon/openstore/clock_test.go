@@ -28,11 +28,7 @@ func TestClockThatStepsBackRepeatsNoIDOnAnyEngine(t *testing.T) {
 			if name != "memory" {
 				url = shared(t, name).URL("", sharedLoss)
 			}
-			s, err := Open(t.Context(), url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
+			s := at(t, url)
 			_, hasClock := store.ClockOf(s)
 			for _, by := range []time.Duration{time.Minute, time.Hour} {
 				t.Run(by.String(), func(t *testing.T) {

@@ -34,10 +34,7 @@ func TestEveryEngineLetsAHolderCloseThoughItIsAway(t *testing.T) {
 			}
 			for way, leave := range ways {
 				t.Run(way, func(t *testing.T) {
-					s, err := Open(t.Context(), e.URL("", time.Second))
-					if err != nil {
-						t.Fatal(err)
-					}
+					s := at(t, e.URL("", time.Second))
 					h, err := fence.Open(t.Context(), fence.Config{Store: s, Window: 6 * time.Second, ClaimWait: time.Minute})
 					if err != nil {
 						t.Fatal(err)

@@ -59,11 +59,7 @@ func TestStoreOfAnEarlierVersionGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			url := restore(t, name, was)
-			s, err := Open(t.Context(), url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
+			s := at(t, url)
 			if traits, err := s.Traits(t.Context()); err != nil || traits.Loss.String() != was.Loss {
 				t.Fatalf("the store can lose %s (%v), want %s", traits.Loss, err, was.Loss)
 			}

@@ -21,11 +21,7 @@ func TestEverySchemeOpensItsEngine(t *testing.T) {
 		"file://localhost" + filepath.Join(directory, "b%"): "file",
 		"FILE:" + filepath.Join(directory, "c"):             "file",
 	} {
-		s, err := Open(t.Context(), url)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
+		s := at(t, url)
 		traits, err := s.Traits(t.Context())
 		if err != nil || traits.Engine != want {
 			t.Errorf("%s: engine is %q (%v), want %q", url, traits.Engine, err, want)
@@ -57,11 +53,7 @@ func TestStoreThatHasToExistIsNotMade(t *testing.T) {
 	}
 	for _, url := range []string{at, "mem://"} {
 		for _, open := range []func(context.Context, string) (store.Store, error){Open, OpenExisting} {
-			s, err := open(t.Context(), url)
-			if err != nil {
-				t.Fatalf("%s: %v", url, err)
-			}
-			if err := s.Close(); err != nil {
+			if err := opened(t, func() (store.Store, error) { return open(t.Context(), url) }).Close(); err != nil {
 				t.Errorf("%s: close: %v", url, err)
 			}
 		}
@@ -117,16 +109,8 @@ func TestFilesThatAURLNamesAreReadByWhatOpensItAlone(t *testing.T) {
 				t.Errorf("%s: %s: %v, want %q and the file", url, name, err, want)
 			}
 		}
-		s, err := Lazy(url, false, nil)
-		if err != nil {
-			t.Errorf("%s: a lazy store needs its files at the start: %v", url, err)
-			continue
-		}
-		if _, err := s.Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "/no/file") {
+		if _, err := lazyAt(t, url, nil).Get(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "/no/file") {
 			t.Errorf("%s: a lazy store's call: %v", url, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

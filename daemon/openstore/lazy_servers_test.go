@@ -16,11 +16,7 @@ func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 	server := testkit.Redis(t)
 	server.Kill()
 	told := 0
-	s, err := Lazy("redis://"+server.Addr(), false, func(store.Store) { told++ })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
+	s := lazyAt(t, "redis://"+server.Addr(), func(store.Store) { told++ })
 	if _, err := s.Get(t.Context(), "key"); err == nil || errors.Is(err, store.ErrNotFound) {
 		t.Errorf("without its server: %v", err)
 	}
@@ -47,11 +43,7 @@ func TestShortCallsOpenASlowStore(t *testing.T) {
 	server := testkit.Redis(t)
 	proxy := testkit.NewProxy(t, server.Addr())
 	proxy.Delay(0, 300*time.Millisecond)
-	s, err := Lazy("redis://"+proxy.Addr(), false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
+	s := lazyAt(t, "redis://"+proxy.Addr(), nil)
 	testkit.Eventually(t, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()

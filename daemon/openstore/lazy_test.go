@@ -24,16 +24,7 @@ func TestLazyStoreHasTheNameAndTheClockOfItsEngine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url := shared(t, name).URL("", sharedLoss)
-			s, err := Open(t.Context(), url)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }()
-			l, err := Lazy(url, false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
+			s, l := at(t, url), lazyAt(t, url, nil)
 			_, want := store.ClockOf(s)
 			if _, has := store.ClockOf(l); has != want {
 				t.Errorf("it has a clock: %t, want %t", has, want)
@@ -51,10 +42,7 @@ func TestLazyStoreRefusesAURLAtOnceAndOpensNothingAfterClose(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	dir := filepath.Join(t.TempDir(), "store")
-	s, err := Lazy("file:"+dir, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := lazyAt(t, "file:"+dir, nil)
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -16,13 +16,19 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// started serves on a loopback address, and ends the server with the test.
-func started(t *testing.T, handle func(context.Context, *Conn)) (*Server, string, <-chan error) {
+func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l
+}
+
+// started serves on a loopback address, and ends the server with the test.
+func started(t *testing.T, handle func(context.Context, *Conn)) (*Server, string, <-chan error) {
+	t.Helper()
+	l := listen(t)
 	s, served := NewServer(handle), make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -207,10 +213,7 @@ func TestClientThatSentMoreGetsItsAnswerAndAnEnd(t *testing.T) {
 	for name, c := range map[string]struct{ secure, drains bool }{
 		"plain": {}, "TLS": {secure: true}, "plain, draining": {drains: true}, "TLS, draining": {secure: true, drains: true},
 	} {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := listen(t)
 		address := l.Addr().String()
 		if c.secure {
 			l = tls.NewListener(l, secure)
@@ -295,10 +298,7 @@ func TestServeAfterDrainServesNothing(t *testing.T) {
 	if err := s.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
 	if err := s.Serve(l); err != nil {
 		t.Errorf("serve: %v", err)
 	}
@@ -309,13 +309,8 @@ func TestServeAfterDrainServesNothing(t *testing.T) {
 }
 
 func TestListenerThatFailsEndsServe(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t)
+	_ = l.Close()
 	if err := NewServer(echo(nil, nil)).Serve(l); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("serve: %v, want %v", err, net.ErrClosed)
 	}
