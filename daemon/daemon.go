@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -156,6 +157,8 @@ type daemon struct {
 	tokens   *token.Ring    // nil if clients need no token
 	memory   *budget.Budget // of requests and answers
 	view     *view.View
+	metrics  http.Handler
+	page     *page.Page
 	pod      *kubernetesstore.Pod // whose label is kept, or nil
 
 	certificates *listen.Certificates // nil without TLS
@@ -228,12 +231,12 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 		})
 		err = registry.Register(metrics.NewPools(d.view.Censuses))
 	}
-	var operators *page.Page
 	if err == nil {
-		operators, err = d.newPage()
+		d.metrics = metrics.Handler(registry)
+		d.page, err = d.newPage()
 	}
 	if err == nil {
-		err = d.openFronts(ctx, d.newParts(metrics.Handler(registry), operators), func(f *metrics.Front) error { return registry.Register(f) })
+		err = d.openFronts(ctx, func(f *metrics.Front) error { return registry.Register(f) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.closeFronts(), d.closeStores())

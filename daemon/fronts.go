@@ -4,24 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/daemon/internal/budget"
 	"snowfence.example/snowfence/daemon/internal/grpcfront"
 	"snowfence.example/snowfence/daemon/internal/httpfront"
 	"snowfence.example/snowfence/daemon/internal/listen"
 	"snowfence.example/snowfence/daemon/internal/metrics"
-	"snowfence.example/snowfence/daemon/internal/page"
 	"snowfence.example/snowfence/daemon/internal/respfront"
-	"snowfence.example/snowfence/daemon/internal/service"
 	"snowfence.example/snowfence/daemon/internal/thriftfront"
 )
 
@@ -35,34 +30,17 @@ type server interface {
 	Drain(ctx context.Context) error
 }
 
-// parts are the parts of a front.
-type parts struct {
-	service  *service.Service
-	meter    *metrics.Front
-	settings config.Config
-	log      *slog.Logger
-	metrics  http.Handler
-	page     *page.Page
-	version  string
-	clock    snowfence.Clock
-	memory   *budget.Budget // of requests and answers
-	room     *listen.Room   // for the connections of clients
-}
-
-// newParts divides the memory of the program: a quarter is for silent connections, a quarter for
+// newRoom divides the memory of the program: a quarter is for silent connections, a quarter for
 // requests and answers, and half for the rest. It takes as many connections as there are file
 // descriptors for.
-func (d *daemon) newParts(all http.Handler, operators *page.Page) parts {
+func (d *daemon) newRoom() *listen.Room {
 	limits := d.settings.Limits
 	if most := listen.Connections(limits.Connections); most < limits.Connections {
 		d.log.Warn("the process may have too few files open for so many connections: raise nofile (ulimit -n, LimitNOFILE)",
 			config.KeyConnections, limits.Connections, "accepted", most)
 		limits.Connections = most
 	}
-	return parts{
-		service: d.service, settings: d.settings, log: d.log, metrics: all, page: operators, version: d.config.Version, clock: d.clock,
-		memory: d.memory, room: listen.NewRoom(limits, limits.Memory/4),
-	}
+	return listen.NewRoom(limits, limits.Memory/4)
 }
 
 // Connections returns how many of the settings' connections this process has file descriptors for.
@@ -76,7 +54,7 @@ type protocol struct {
 	alpn    []string // TLS offers them
 	keeps   int      // bytes of a connection that is silent, as measured by "make hostile"
 	probes  bool     // answers probes alone: by plain HTTP, for any client
-	open    func(parts) server
+	open    func(*daemon, *metrics.Front) server
 }
 
 // protocols are the fronts that the program has.
@@ -91,44 +69,45 @@ func protocols() []protocol {
 	}
 }
 
-func newHTTP(p parts) server {
-	return httpfront.NewServer(p.http(p.settings.HTTP, p.settings.Admin == "", true), p.service.Limits(), p.log)
+func newHTTP(d *daemon, meter *metrics.Front) server {
+	return d.newHandlers(meter, d.settings.HTTP, d.settings.Admin == "", true)
 }
 
 // newAdmin serves the operators' paths, and does not mint.
-func newAdmin(p parts) server {
-	return httpfront.NewServer(p.http(p.settings.Admin, true, false), p.service.Limits(), p.log)
+func newAdmin(d *daemon, meter *metrics.Front) server {
+	return d.newHandlers(meter, d.settings.Admin, true, false)
 }
 
 // newHealth serves probes.
-func newHealth(p parts) server {
-	return httpfront.NewServer(p.http(p.settings.Health, false, false), p.service.Limits(), p.log)
+func newHealth(d *daemon, meter *metrics.Front) server {
+	return d.newHandlers(meter, d.settings.Health, false, false)
 }
 
-func newRESP(p parts) server {
-	return respfront.New(respfront.Config{Service: p.service, Meter: p.meter, Limits: p.service.Limits(), Memory: p.memory, Version: p.version})
-}
-
-func newGRPC(p parts) server {
-	return grpcfront.New(grpcfront.Config{
-		Service: p.service, Generator: config.DefaultGenerator, Meter: p.meter, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock,
-	})
-}
-
-func newThrift(p parts) server {
-	return thriftfront.New(thriftfront.Config{
-		Service: p.service, Generator: p.settings.ThriftGenerator, Meter: p.meter, Limits: p.service.Limits(),
-	})
-}
-
-func (p parts) http(address string, admin, public bool) *httpfront.Handler {
+func (d *daemon) newHandlers(meter *metrics.Front, address string, admin, public bool) server {
 	host, _, _ := net.SplitHostPort(address) // Complete has seen it
-	if !admin {
-		p.page = nil
+	c := httpfront.Config{
+		Service: d.service, Meter: meter, Metrics: d.metrics, Limits: d.service.Limits(), Memory: d.memory, Clock: d.clock, Hosts: d.settings.Hosts,
+		Admin: admin, Public: public, AnyHost: d.service.Guarded() || !config.Loopback(host),
 	}
-	return httpfront.New(httpfront.Config{
-		Service: p.service, Meter: p.meter, Metrics: p.metrics, Page: p.page, Limits: p.service.Limits(), Memory: p.memory, Clock: p.clock, Hosts: p.settings.Hosts, Admin: admin, Public: public,
-		AnyHost: p.service.Guarded() || !config.Loopback(host),
+	if admin {
+		c.Page = d.page
+	}
+	return httpfront.NewServer(httpfront.New(c), c.Limits, d.log)
+}
+
+func newRESP(d *daemon, meter *metrics.Front) server {
+	return respfront.New(respfront.Config{Service: d.service, Meter: meter, Limits: d.service.Limits(), Memory: d.memory, Version: d.config.Version})
+}
+
+func newGRPC(d *daemon, meter *metrics.Front) server {
+	return grpcfront.New(grpcfront.Config{
+		Service: d.service, Generator: config.DefaultGenerator, Meter: meter, Limits: d.service.Limits(), Memory: d.memory, Clock: d.clock,
+	})
+}
+
+func newThrift(d *daemon, meter *metrics.Front) server {
+	return thriftfront.New(thriftfront.Config{
+		Service: d.service, Generator: d.settings.ThriftGenerator, Meter: meter, Limits: d.service.Limits(),
 	})
 }
 
@@ -164,22 +143,23 @@ func (d *daemon) adopt(settings *config.Config) error {
 }
 
 // openFronts listens for every front that has an address, and reports it to the config's Listening.
-func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics.Front) error) error {
+func (d *daemon) openFronts(ctx context.Context, register func(*metrics.Front) error) error {
+	room := d.newRoom()
 	for _, protocol := range protocols() {
 		address := *protocol.address(&d.settings)
 		if address == "" {
 			continue
 		}
-		p.meter = metrics.NewFront(protocol.name, d.clock.Monotonic)
-		if err := register(p.meter); err != nil {
+		meter := metrics.NewFront(protocol.name, d.clock.Monotonic)
+		if err := register(meter); err != nil {
 			return err
 		}
 		at := listen.Front{
-			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: p.meter, Certificates: d.certificates,
-			Listener: d.config.Listeners[protocol.name], Room: p.room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
+			Key: protocol.name, Address: address, Protocols: protocol.alpn, Meter: meter, Certificates: d.certificates,
+			Listener: d.config.Listeners[protocol.name], Room: room, Keeps: protocol.keeps, Patience: d.settings.Limits.ReadTimeout,
 		}
 		if protocol.name != "thrift" { // Thrift's messages fit into the memory that its connections keep
-			at.Memory = p.memory
+			at.Memory = d.memory
 		}
 		if protocol.probes {
 			at.Certificates = nil
@@ -194,7 +174,7 @@ func (d *daemon) openFronts(ctx context.Context, p parts, register func(*metrics
 		if err != nil {
 			return err
 		}
-		s := serving{protocol, protocol.open(p), listener}
+		s := serving{protocol, protocol.open(d, meter), listener}
 		d.fronts = append(d.fronts, s)
 		host, _, _ := net.SplitHostPort(address) // Complete has seen it
 		if d.settings.Insecure && !protocol.probes && !config.Loopback(host) {

@@ -17,13 +17,10 @@ import (
 // but for Reload, which one goroutine at a time may call.
 type Ring struct {
 	path   string
-	seen   os.FileInfo // when it was read last
-	failed string      // why the file could not be read again, so that the log says it once
-	state  atomic.Pointer[state]
+	seen   os.FileInfo              // when it was read last
+	failed string                   // why the file could not be read again, so that the log says it once
+	grants atomic.Pointer[[]*Grant] // of one reading of the file
 }
-
-// state is the result of one reading of the file.
-type state struct{ grants []*Grant }
 
 // Unchanged reports whether two looks at a file found it as it was. A file that was put in its place is another
 // one, even if size and time are the same. A nil look found nothing.
@@ -40,12 +37,12 @@ func Open(path string) (*Ring, error) {
 }
 
 // Grant returns a token's grant, or nil. It takes the same time for every wrong one of a length.
-func (r *Ring) Grant(hash Hash) *Grant { return find(r.state.Load().grants, hash) }
+func (r *Ring) Grant(hash Hash) *Grant { return find(*r.grants.Load(), hash) }
 
 // Now returns the present grant of a grant's token: its line may have changed. It returns nil if the
 // token is no longer valid.
 func (r *Ring) Now(g *Grant) *Grant {
-	grants := r.state.Load().grants
+	grants := *r.grants.Load()
 	if slices.Contains(grants, g) {
 		return g
 	}
@@ -55,13 +52,13 @@ func (r *Ring) Now(g *Grant) *Grant {
 // Reload reads the file again if it changed, and reports whether it did. It logs the tokens that came
 // and went, with their rights. While the file can't be read, the tokens stay as they are.
 func (r *Ring) Reload(log *slog.Logger) (changed bool) {
-	before := r.state.Load().grants
+	before := *r.grants.Load()
 	changed, err := r.load()
 	switch {
 	case err != nil && err.Error() != r.failed:
 		log.Error("the file of tokens can't be read again: the tokens stay as they are", "file", r.path, "error", err)
 	case err == nil && changed:
-		after := r.state.Load().grants
+		after := *r.grants.Load()
 		if added, removed := lacking(after, before), lacking(before, after); len(added)+len(removed) > 0 {
 			log.Info("audit: the tokens were read again", "file", r.path, "added", added, "removed", removed)
 		}
@@ -83,7 +80,7 @@ func (r *Ring) Again(log *slog.Logger) (changed bool) {
 // Warnings says which tokens allow a generator that is not among the names, and whether a token that stands in the file as
 // it is may be guessed.
 func (r *Ring) Warnings(names []string) (warnings []string) {
-	for _, g := range r.state.Load().grants {
+	for _, g := range *r.grants.Load() {
 		if g.weak > 0 {
 			warnings = append(warnings, fmt.Sprintf("the token's different characters are %d, should be %d or more: it may be "+
 				"guessed: replace it by a random one, as 'snowfence token NAME' prints it", g.weak, fewCharacters))
@@ -148,8 +145,8 @@ func read(content string) ([]*Grant, error) {
 // stay known and its rate goes on.
 func (r *Ring) adopt(grants []*Grant) {
 	var before []*Grant
-	if s := r.state.Load(); s != nil {
-		before = s.grants
+	if all := r.grants.Load(); all != nil {
+		before = *all
 	}
 	for i, g := range grants {
 		if g.Rate > 0 {
@@ -164,7 +161,7 @@ func (r *Ring) adopt(grants []*Grant) {
 			}
 		}
 	}
-	r.state.Store(&state{grants})
+	r.grants.Store(&grants)
 }
 
 // plain is an error of a file without the file's name.

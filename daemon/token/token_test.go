@@ -81,7 +81,7 @@ func TestFileCutShortGivesNoRights(t *testing.T) {
 	whole := "# two teams\nbilling-of-the-shop " + HashOf("secret").String() + " generators=orders,invoices rate=50\n"
 	for n := range len(whole) {
 		if r, err := Open(write(t, whole[:n])); err == nil {
-			t.Errorf("%q: %v", whole[:n], r.state.Load().grants)
+			t.Errorf("%q: %v", whole[:n], *r.grants.Load())
 		}
 	}
 	ring(t, whole)

@@ -56,8 +56,8 @@ func (s *Service) Statuses() []front.Status {
 
 func (s *Service) status(g *generator) front.Status {
 	status := g.status()
-	if status.Problem == nil {
-		status.Problem = s.troubled(g)
+	if t := g.trouble.Load(); status.Problem == nil && t != nil && s.clock.Monotonic()-t.at < lasting {
+		status.Problem = t.problem
 	}
 	status.StandsBy = status.Problem != nil && status.Problem.Type == front.Standby && g.standsBy.Load()
 	status.Trouble = troubleOf(status.Lease, status.Counter, s.clock.Wall())

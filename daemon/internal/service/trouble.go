@@ -53,14 +53,6 @@ func (s *Service) succeeded(g *generator) {
 	}
 }
 
-// troubled returns the problem of a generator that failed a moment ago, or nil.
-func (s *Service) troubled(g *generator) *front.Problem {
-	if t := g.trouble.Load(); t != nil && s.clock.Monotonic()-t.at < lasting {
-		return t.problem
-	}
-	return nil
-}
-
 // warnPause is the least time between two lines of a kind that clients can cause, for all clients together.
 const warnPause = time.Minute
 
