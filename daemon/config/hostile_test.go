@@ -63,11 +63,10 @@ func TestHostileFileIsRefusedInAShortLine(t *testing.T) {
 		"much of them": {"a: &a {window: 1s, kind: snowflake, namespace: " + long[:1000] + "}\ngenerators: {" + strings.ReplaceAll(many.String()[:20000], "{}\n", "*a,\n") + "}", "with its aliases resolved"},
 	} {
 		_, err := read(Sources{File: write(t, test[0]), Environ: []string{"HOME=/home/someone"}})
-		if err == nil || !strings.Contains(err.Error(), test[1]) {
+		if !strings.Contains(fmt.Sprint(err), test[1]) {
 			t.Errorf("%s: %.300v, want %q", name, err, test[1])
-			continue
 		}
-		for line := range strings.Lines(err.Error()) {
+		for line := range strings.Lines(fmt.Sprint(err)) {
 			if len(line) > 1000 {
 				t.Errorf("%s: an error of %d bytes: %.300s", name, len(line), line)
 			}
@@ -85,8 +84,6 @@ func TestYAMLThatIsNoneOfOursSaysWhatToWrite(t *testing.T) {
 		"log: &a {level: info}\n<<: [*a]":               "write the keys themselves",
 		"store: @h":                                     "quoted",
 	} {
-		if _, err := read(Sources{File: write(t, content)}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", content, err, want)
-		}
+		refused(t, content, Sources{File: write(t, content)}, want)
 	}
 }

@@ -37,6 +37,17 @@ func load(t testing.TB, s Sources) Config {
 	return c
 }
 
+// refused holds that sources can't be used, with an error that has a text.
+func refused(t testing.TB, what string, s Sources, want string) {
+	t.Helper()
+	if !slices.ContainsFunc(s.Environ, func(pair string) bool { return strings.HasPrefix(pair, "HOME=") }) {
+		s.Environ = append(s.Environ, "HOME=/h")
+	}
+	if _, err := read(s); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: %.300v, want %q", what, err, want)
+	}
+}
+
 func shown(t testing.TB, c Config, key string) Value {
 	t.Helper()
 	for _, v := range c.Values() {
@@ -134,10 +145,7 @@ func TestStateDirectoryIsWhatTheEnvironmentSays(t *testing.T) {
 		}
 	}
 	for _, directory := range []string{"rel", `"/q"`, "a:/b", "/var/lib/${X}", "/ids\n"} {
-		_, err := read(Sources{Environ: []string{"HOME=/h", "STATE_DIRECTORY=" + directory}})
-		if err == nil || !strings.Contains(err.Error(), "$STATE_DIRECTORY: data: ") {
-			t.Errorf("%q is taken: %v", directory, err)
-		}
+		refused(t, directory, Sources{Environ: []string{"STATE_DIRECTORY=" + directory}}, "$STATE_DIRECTORY: data: ")
 		if c, err := read(Sources{Environ: []string{"STATE_DIRECTORY=" + directory}, Flags: map[string]string{"data": "/d"}}); err != nil || c.Data != "/d" {
 			t.Errorf("%q stands in the way of --data: %q, %v", directory, c.Data, err)
 		}
@@ -242,8 +250,6 @@ generators:
 		t.Errorf("flags: the store is %q, the data in %q", c.Store, c.Data)
 	}
 	for _, variable := range []string{"SNOWFENCE_STORE=file:ids", "SNOWFENCE_DATA=state", "SNOWFENCE_STORES_OTHER=file:./ids"} {
-		if _, err := read(Sources{Environ: []string{"HOME=/home/someone", variable}}); err == nil || !strings.Contains(err.Error(), "must be an absolute path") {
-			t.Errorf("%s: %v", variable, err)
-		}
+		refused(t, variable, Sources{Environ: []string{variable}}, "must be an absolute path")
 	}
 }
