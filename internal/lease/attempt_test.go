@@ -27,13 +27,10 @@ func TestEmptiedStoreIsNotClaimedUnderTheOldIncarnation(t *testing.T) {
 		}
 	}
 	s.in(Resting)
-	if err := request[Report](s).Err; !errors.Is(err, errNamespaceGone) {
-		t.Errorf("the error is %v", err)
-	}
+	s.because(errNamespaceGone)
 	// Somebody else makes it anew: that is another namespace.
 	s.wake()
-	other := testNamespace()
-	other.Incarnation = "ff112233445566778899aabbccddeeff"
+	other := anotherNamespace()
 	s.found("n2", other)
 	s.in(Failed)
 }
@@ -181,8 +178,7 @@ func (s *script) reports(what Happening) []Report {
 // TestLossIsReportedOfStartedTermsOnly ends terms in every way that there is
 // but a release, with and without a generator.
 func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
-	replaced := testNamespace()
-	replaced.Incarnation = "ff112233445566778899aabbccddeeff"
+	replaced := anotherNamespace()
 	late := func(s *script) {
 		s.now.Wall = time.Date(10000, 1, 2, 0, 0, 0, 0, time.UTC)
 		s.state.last.Wall = s.now.Wall // or the step alone would end the term
@@ -197,7 +193,7 @@ func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
 		{"taken over before it was confirmed", func(s *script) { s.claim(); s.extend(); s.conflict(); s.found("v7", held(800)) }, false, []func(*Config){lossy}},
 		{"the clock stepped", func(s *script) { s.claim(); s.do(ClockLost{Stepped: true}) }, true, nil},
 		{"the clock stepped before it was confirmed", func(s *script) { s.claim(); s.do(ClockLost{Stepped: true}) }, false, []func(*Config){lossy}},
-		{"the clock stepped before the record was read", func(s *script) { s.open(); s.absent(); s.swapped("v1"); s.do(ClockLost{Stepped: true}) }, false, nil},
+		{"the clock stepped before the record was read", func(s *script) { s.swap(); s.do(ClockLost{Stepped: true}) }, false, nil},
 		{"the namespace was replaced", func(s *script) {
 			s.claim()
 			for range verifyEvery {
@@ -206,7 +202,7 @@ func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
 			}
 			s.found("n2", replaced)
 		}, true, nil},
-		{"the namespace was replaced before the first id", func(s *script) { s.open(); s.absent(); s.swapped("v1"); s.found("n2", replaced) }, false, nil},
+		{"the namespace was replaced before the first id", func(s *script) { s.swap(); s.found("n2", replaced) }, false, nil},
 		{"the extension can't be written down", func(s *script) { s.claim(); late(s); s.wake() }, true, nil},
 	}
 	for _, test := range tests {
@@ -263,18 +259,12 @@ func wideLayout() snowfence.Layout {
 // steps the clock of the claimant.
 func TestIdleRegistersDoNotHideTheLiving(t *testing.T) {
 	layout, step := wideLayout(), 5*24*time.Hour
-	namespace := testNamespace()
-	namespace.Layout = layout.String()
 	for _, idle := range []int{10, 100, 980} {
 		s := newScript(t, func(c *Config) { c.Layout = layout })
-		s.do(Started{})
-		s.found("n1", namespace)
-		s.absent()
-		s.swapped("v1")
-		s.found("n1", namespace)
+		s.claim()
 		s.now.Wall = s.now.Wall.Add(step)
 		s.do(ClockLost{Stepped: true})
-		s.found("n1", namespace)
+		s.reopen()
 		list := func(version store.Version) {
 			var entries []store.Entry
 			for i := range idle + 20 {
@@ -295,9 +285,8 @@ func TestIdleRegistersDoNotHideTheLiving(t *testing.T) {
 		s.wake()
 		list("v2")
 		s.in(Resting)
-		var off *ClockError
-		if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset < step {
-			t.Errorf("behind %d idle registers: %v", idle, err)
+		if off := reason[*ClockError](s); off.Offset < step {
+			t.Errorf("behind %d idle registers: %v", idle, off)
 		}
 	}
 }
@@ -360,9 +349,7 @@ func TestPinnedClaimantOutwaitsWhatItsProgramLeftBehind(t *testing.T) {
 	if waited := s.now.Monotonic - time.Hour; waited != time.Second {
 		t.Errorf("it gave up after %s, and the claim-wait is a second", waited)
 	}
-	if err := request[Report](s).Err; !errors.Is(err, ErrPinnedTwice) || !errors.Is(err, ErrNoWorker) {
-		t.Errorf("the error is %v", err)
-	}
+	s.because(ErrPinnedTwice, ErrNoWorker)
 }
 
 func TestWindowThatEndedIsConfirmedAsSoonAsItCanBe(t *testing.T) {

@@ -100,30 +100,23 @@ func TestNothingIsClaimedOutsideTheLayoutsTime(t *testing.T) {
 		s.now.Wall = wall
 		s.open()
 		s.in(Resting)
-		if err := request[Report](s).Err; !errors.Is(err, want) {
-			t.Errorf("the error is %v, not %v", err, want)
-		}
+		s.because(want)
 	}
 }
 
 func TestNothingIsIssuedBeforeTheNamespaceWasReadAgain(t *testing.T) {
 	s := newScript(t)
-	s.open()
-	s.absent()
-	s.swapped("v1")
+	s.swap()
 	none[Start](s)
 	s.in(Verifying)
 	s.absent() // a store that answers late
 	none[Start](s)
 	s.wake()
-	other := testNamespace()
-	other.Incarnation = "ff112233445566778899aabbccddeeff"
+	other := anotherNamespace()
 	s.found("n2", other)
 	none[Start](s)
 	s.in(Failed)
-	if err := request[Report](s).Err; !errors.Is(err, stored.ErrNamespaceReplaced) {
-		t.Errorf("the error is %v", err)
-	}
+	s.because(stored.ErrNamespaceReplaced)
 }
 
 func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
@@ -150,11 +143,17 @@ func TestBusyWorkerIDMakesWayForAnother(t *testing.T) {
 
 func entry(t *testing.T, worker int64, r stored.Register) store.Entry {
 	t.Helper()
-	value, err := r.Encode()
-	if err != nil {
-		t.Fatal(err)
+	return store.Entry{Key: stored.RegisterKey("default", testLayout(), worker), Value: encoded(t, r), Version: "v0"}
+}
+
+// listed answers a list with the registers of the workers 0, 1 and so on.
+func (s *script) listed(registers ...stored.Register) {
+	s.t.Helper()
+	var entries []store.Entry
+	for w, r := range registers {
+		entries = append(entries, entry(s.t, int64(w), r))
 	}
-	return store.Entry{Key: stored.RegisterKey("default", testLayout(), worker), Value: value, Version: "v0"}
+	s.reply(Reply{Outcome: Listed, Entries: entries})
 }
 
 func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
@@ -165,10 +164,9 @@ func TestExhaustedPoolSaysWhoHoldsItUntilWhen(t *testing.T) {
 	}
 	marked := released(0)
 	marked.Quarantined = true
-	entries := []store.Entry{entry(t, 0, held(8000)), entry(t, 1, held(5000)), entry(t, 2, released(9000)), entry(t, 3, marked)}
 	rounds := 0
 	for s.state.phase == Probing {
-		s.reply(Reply{Outcome: Listed, Entries: entries})
+		s.listed(held(8000), held(5000), released(9000), marked)
 		if s.state.phase == Probing {
 			s.wake()
 			rounds++
@@ -201,10 +199,9 @@ func TestFullPoolIsReadThroughLessAndLessOften(t *testing.T) {
 	for range 4 {
 		s.found("v0", held(1e6))
 	}
-	entries := []store.Entry{entry(t, 0, held(1e6)), entry(t, 1, held(1e6)), entry(t, 2, held(1e6)), entry(t, 3, held(1e6))}
 	// A rest is half as long again at the most, and half as long at the least.
 	for i, want := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
-		s.reply(Reply{Outcome: Listed, Entries: entries})
+		s.listed(held(1e6), held(1e6), held(1e6), held(1e6))
 		before := s.now.Monotonic
 		s.wake()
 		if rested := s.now.Monotonic - before; rested < want/2 || rested > want*3/2 {
@@ -223,10 +220,9 @@ func TestClaimWaitIsKeptToTheInstant(t *testing.T) {
 		for range 4 {
 			s.found("v0", held(1e6))
 		}
-		entries := []store.Entry{entry(t, 0, held(1e6)), entry(t, 1, held(1e6)), entry(t, 2, held(1e6)), entry(t, 3, held(1e6))}
 		reports := 0
 		for s.state.phase == Probing {
-			s.reply(Reply{Outcome: Listed, Entries: entries})
+			s.listed(held(1e6), held(1e6), held(1e6), held(1e6))
 			if reports += len(s.reports(Waiting)); s.state.phase == Probing {
 				s.wake()
 			}
@@ -249,9 +245,9 @@ func TestExpiringWorkerIDIsClaimedWhenItsTimeComes(t *testing.T) {
 	for range 4 {
 		s.found("v0", held(50))
 	}
-	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(50)), entry(t, 2, held(5000)), entry(t, 3, held(5000))}})
+	s.listed(held(5000), held(50), held(5000), held(5000))
 	s.wake()
-	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, held(5000)), entry(t, 1, held(50)), entry(t, 2, held(5000)), entry(t, 3, held(5000))}})
+	s.listed(held(5000), held(50), held(5000), held(5000))
 	s.found("v0", held(50))
 	if swap, r := s.written(); swap.Key != stored.RegisterKey("default", testLayout(), 1) || r.Floor != testStart+50 {
 		t.Errorf("%s is claimed from %d", swap.Key, r.Floor)
@@ -262,20 +258,13 @@ func TestPoolOfAMillionIsNotReadAsAWhole(t *testing.T) {
 	layout := testLayout()
 	layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: 20}, {Kind: snowfence.Sequence, Bits: 2}}
 	s := newScript(t, func(c *Config) { c.Layout = layout })
-	s.do(Started{})
-	n := testNamespace()
-	n.Layout = layout.String()
-	s.found("n1", n)
+	s.open()
 	busy := held(5000)
 	busy.Layout = layout.String()
-	value, err := busy.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := map[string]bool{}
 	for range luck {
 		seen[s.called(Get).Key] = true
-		s.foundBytes("v0", value)
+		s.found("v0", busy)
 	}
 	if len(seen) < luck-1 {
 		t.Errorf("%d probes saw %d worker ids", luck, len(seen))
@@ -323,16 +312,9 @@ func TestPoolsBlocksCoverItOnce(t *testing.T) {
 func TestStoreThatDoesNotAnswerEndsAClaimWithTheClaimWait(t *testing.T) {
 	s := newScript(t)
 	s.do(Started{})
-	for s.state.phase == Opening {
-		s.unknown()
-		if s.state.phase == Opening {
-			s.wake()
-		}
-	}
+	s.during(Opening, func() { s.unknown() })
 	if waited := s.now.Monotonic - time.Hour; waited < time.Second || waited > 1200*time.Millisecond {
 		t.Errorf("it gave up after %s", waited)
 	}
-	if err := request[Report](s).Err; !errors.Is(err, errNoAnswer) {
-		t.Errorf("the error is %v", err)
-	}
+	s.because(errNoAnswer)
 }

@@ -36,9 +36,8 @@ func TestClaimIsJudgedByTheEnginesClockBeforeAnythingIsWritten(t *testing.T) {
 			}
 			s.in(Resting)
 			s.uncalled(Swap)
-			var off *ClockError
-			if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset != test.offset {
-				t.Errorf("the error is %v", err)
+			if off := reason[*ClockError](s); off.Offset != test.offset {
+				t.Errorf("the error is %v", off)
 			}
 		})
 	}
@@ -97,6 +96,8 @@ func TestForwardStepDuringAClaimBeginsItAnew(t *testing.T) {
 // TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive shows the claimant the
 // registers twice, a third of the window apart.
 func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
+	// That register comes from the very clock that is judged.
+	const ownHolder = "another holder of this program agrees, and one of others does not"
 	tests := []struct {
 		name    string
 		offsets []time.Duration // of the claimant's clock to each that is alive
@@ -110,6 +111,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 		{"one was a second more behind it", []time.Duration{10*time.Minute + time.Second}, Resting},
 		{"most agree", []time.Duration{0, 0, time.Hour}, Probing},
 		{"most do not", []time.Duration{0, time.Hour, time.Hour}, Resting},
+		{ownHolder, []time.Duration{0, time.Hour}, Resting},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,6 +126,9 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 				for i, offset := range test.offsets {
 					r := held(900)
 					r.Clock = s.now.Wall.Add(-offset - 10*time.Millisecond)
+					if test.name == ownHolder && i == 0 {
+						r.Process = testProcess()
+					}
 					e := entry(t, int64(i), r)
 					e.Version = version
 					entries = append(entries, e)
@@ -141,31 +146,6 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 				t.Errorf("reported as %+v", report)
 			}
 		})
-	}
-}
-
-// Registers of this program's other holders come from the very clock that is judged.
-func TestClockIsNotJudgedByThisProgramsOtherHolders(t *testing.T) {
-	s := newScript(t)
-	s.claim()
-	s.do(ClockLost{Stepped: true})
-	s.reopen()
-	list := func(version store.Version) {
-		s.called(List)
-		own, other := held(900), held(900)
-		own.Process, own.Clock = testProcess(), s.now.Wall
-		other.Clock = s.now.Wall.Add(-time.Hour)
-		entries := []store.Entry{entry(t, 0, own), entry(t, 1, other)}
-		entries[0].Version, entries[1].Version = version, version
-		s.reply(Reply{Outcome: Listed, Entries: entries})
-	}
-	list("v1")
-	s.wake()
-	list("v2")
-	s.in(Resting)
-	var off *ClockError
-	if report := request[Report](s); !errors.As(report.Err, &off) {
-		t.Errorf("reported as %+v", report)
 	}
 }
 
@@ -195,9 +175,8 @@ func TestPinnedClaimantIsJudgedByTheHolderThatKeepsItWaiting(t *testing.T) {
 	r.Clock = s.now.Wall.Add(11 * time.Minute)
 	s.found("v1", r)
 	s.in(Resting)
-	var off *ClockError
-	if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset != -11*time.Minute {
-		t.Errorf("the error is %v", err)
+	if off := reason[*ClockError](s); off.Offset != -11*time.Minute {
+		t.Errorf("the error is %v", off)
 	}
 }
 
@@ -261,14 +240,11 @@ func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
 	for _, test := range tests {
 		layout := wideLayout()
 		layout.Fields = []snowfence.Field{{Kind: snowfence.Time, Bits: 41}, {Kind: snowfence.Worker, Bits: test.bits}, {Kind: snowfence.Sequence, Bits: 2}}
-		namespace := testNamespace()
-		namespace.Layout = layout.String()
 		s := newScript(t, func(c *Config) { c.Layout = layout })
-		s.do(Started{})
-		s.found("n1", namespace)
+		s.open()
 		s.now.Wall = s.now.Wall.Add(2 * time.Hour)
 		s.do(ClockLost{Stepped: true})
-		s.found("n1", namespace)
+		s.reopen()
 		seen, version := map[string]bool{}, store.Version("v1")
 		list := func() {
 			prefix := s.called(List).Key

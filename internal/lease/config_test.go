@@ -21,6 +21,10 @@ func TestConfigNamesTheFieldAtFault(t *testing.T) {
 		{"window", func(c *Config) { c.Window = 10 }}, // meant as seconds
 		{"window", func(c *Config) { c.Window = 50*time.Millisecond - 1 }},
 		{"window", func(c *Config) { c.Window = 31*24*time.Hour + 1 }},
+		{"window", func(c *Config) { c.Window, c.Loss = 900*time.Millisecond, 300*time.Millisecond }}, // must be more than three losses
+		{"window", func(c *Config) { c.Loss = -1 }},
+		{"journal", func(c *Config) { c.Layout, c.JournalAhead = strictLayout(), time.Second }},
+		{"journal-ahead", func(c *Config) { c.JournalAhead = -1 }},
 		{"claim-wait", func(c *Config) { c.ClaimWait = -1 }},
 		{"max-rollback", func(c *Config) { c.MaxRollback = -1 }},
 		{"worker", func(c *Config) { c.Worker = &four }},

@@ -35,35 +35,25 @@ func (s *script) gaveUp(want error) {
 	}
 }
 
-func TestDamagedNamespaceEndsTheClaimAtOnce(t *testing.T) {
-	s := newScript(t)
-	s.do(Started{})
-	s.damaged()
-	s.gaveUp(store.ErrDamaged)
-}
-
-func TestDamagedNamespaceAfterTheClaimEndsItAtOnceAndNothingIsIssued(t *testing.T) {
-	s := newScript(t)
-	s.open()
-	s.absent()
-	s.swapped("v1")
-	s.damaged()
-	none[Start](s)
-	s.gaveUp(store.ErrDamaged)
-}
-
-func TestDamagedRegisterEndsAPinnedClaimAtOnce(t *testing.T) {
-	s := newScript(t, pinned)
-	s.open()
-	s.damaged()
-	s.gaveUp(store.ErrDamaged)
-
-	s = newScript(t, pinned)
-	s.open()
-	s.absent()
-	s.written()
-	s.damaged()
-	s.gaveUp(store.ErrDamaged)
+func TestDamageWithoutAWayRoundItEndsAClaimAtOnce(t *testing.T) {
+	unpinned := func(*Config) {}
+	for name, test := range map[string]struct {
+		reach  func(*script)
+		worker func(*Config)
+	}{
+		"the namespace":                  {func(s *script) { s.do(Started{}) }, unpinned},
+		"the namespace, after the claim": {func(s *script) { s.swap() }, unpinned},
+		"a pinned register":              {func(s *script) { s.open() }, pinned},
+		"a pinned register, written to":  {func(s *script) { s.open(); s.absent(); s.written() }, pinned},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(t, test.worker)
+			test.reach(s)
+			s.damaged()
+			none[Start](s)
+			s.gaveUp(store.ErrDamaged)
+		})
+	}
 }
 
 func TestDamagedRegisterOfAPoolMakesWayForAnotherAndIsNoted(t *testing.T) {
@@ -209,15 +199,7 @@ func TestWaitingIsToldOnceInAnAttempt(t *testing.T) {
 			told := 0
 			for s.state.phase == Probing {
 				if _, ok := s.call(List); ok {
-					reply := Reply{Outcome: Listed}
-					value, err := held(5000).Encode()
-					if err != nil {
-						t.Fatal(err)
-					}
-					for w := range int64(4) {
-						reply.Entries = append(reply.Entries, store.Entry{Key: stored.RegisterKey("default", testLayout(), w), Value: value, Version: "v0"})
-					}
-					s.reply(reply)
+					s.listed(held(5000), held(5000), held(5000), held(5000))
 				} else {
 					s.found("v0", held(5000))
 				}

@@ -277,12 +277,7 @@ func TestOutcomeOfAClaimIsWhatTheRegisterShows(t *testing.T) {
 	})
 	t.Run("undecided to the end of the claim-wait: abandoned", func(t *testing.T) {
 		s, _ := begin(t)
-		for s.state.phase == Claiming {
-			s.unknown()
-			if s.state.phase == Claiming {
-				s.wake()
-			}
-		}
+		s.during(Claiming, func() { s.unknown() })
 		s.in(Resting)
 		// Its late arrival rests the worker id, and nobody issues under it.
 		s.wake()
@@ -301,8 +296,7 @@ func TestNamespaceIsReadAgainOnceAWindow(t *testing.T) {
 			t.Errorf("after extension %d it reads: %t", i+1, reads)
 		}
 	}
-	other := testNamespace()
-	other.Incarnation = "ff112233445566778899aabbccddeeff"
+	other := anotherNamespace()
 	s.found("n2", other)
 	if revoke := request[Revoke](s); !errors.Is(revoke.Cause, stored.ErrNamespaceReplaced) {
 		t.Errorf("revoked for %v", revoke.Cause)
@@ -350,6 +344,7 @@ func TestWindowsRoundUpToWholeTicks(t *testing.T) {
 		{Config{Window: 50 * time.Millisecond, Layout: coarse}, 4 * time.Second},
 		{Config{Window: 55*time.Millisecond + 1}, 56 * time.Millisecond},
 		{Config{Window: 31 * 24 * time.Hour}, 31 * 24 * time.Hour},
+		{Config{Window: 900 * time.Millisecond, Loss: 299 * time.Millisecond, JournalAhead: 1}, 900 * time.Millisecond},
 	}
 	for _, test := range tests {
 		if test.config.Layout.IsZero() {
@@ -359,7 +354,7 @@ func TestWindowsRoundUpToWholeTicks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Config(); got.Window != test.want || got.ClaimWait != got.Window {
+		if got := s.Config(); got.Window != test.want || got.ClaimWait != got.Window || test.config.JournalAhead > 0 && got.JournalAhead != 2*time.Millisecond {
 			t.Errorf("%s became %s, with a claim-wait of %s", test.config.Window, got.Window, got.ClaimWait)
 		}
 	}

@@ -102,17 +102,6 @@ func TestJournalsBoundIsUsedOnlyOnceItIsKept(t *testing.T) {
 	}
 }
 
-func TestJournalIsNotMovedAheadByLessThanNothing(t *testing.T) {
-	var fault *stored.ConfigError
-	if _, err := New(Config{Layout: testLayout(), JournalAhead: -1}); !errors.As(err, &fault) || fault.Field != "journal-ahead" {
-		t.Errorf("the error is %v", err)
-	}
-	state, err := New(Config{Layout: testLayout(), JournalAhead: 1})
-	if got := state.Config().JournalAhead; err != nil || got != 2*time.Millisecond {
-		t.Errorf("it is %s, %v", got, err)
-	}
-}
-
 func TestBoundFollowsAGeneratorThatIsAheadOfTheClock(t *testing.T) {
 	s, _ := claimKeeping(t)
 	s.now.Generator.Now = testStart + 95
@@ -262,15 +251,13 @@ func TestPageOfALossyStoreIsLeftToTheNextProcess(t *testing.T) {
 func TestPageOfALongWindowOrAFailedDiskIsNotLeft(t *testing.T) {
 	long := func(c *Config) { c.Window = mostLeft + time.Second }
 	s, _ := holdLossy(t, long)
-	s.do(ReleaseAsked{})
-	s.do(Drained{Reserved: testStart + 10})
+	s.release(testStart + 10)
 	s.found("v2", s.state.term.register)
 	request[Discard](s)
 
 	s, _ = holdLossy(t)
 	s.wakeJournal()
-	s.do(ReleaseAsked{})
-	s.do(Drained{Reserved: testStart + 10})
+	s.release(testStart + 10)
 	s.answerKeep(errNoDisk)
 	request[Discard](s)
 	s.discardedPages(nil)
@@ -298,8 +285,7 @@ func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := claimKeeping(t)
-			s.do(ReleaseAsked{})
-			s.do(Drained{Reserved: testStart + 10})
+			s.release(testStart + 10)
 			s.found("v1", r)
 			fail(s)
 			value := s.state.term.write.Value
@@ -313,8 +299,7 @@ func TestReleaseKeepsUntilIfTheJournalCanNotBeDiscarded(t *testing.T) {
 func TestReleaseWaitsForAPageThatIsUnderWay(t *testing.T) {
 	s, r := claimKeeping(t)
 	s.fallDue()
-	s.do(ReleaseAsked{})
-	s.do(Drained{Reserved: testStart + 10})
+	s.release(testStart + 10)
 	none[Discard](s)
 	s.keptPage()
 	s.found("v1", r) // the extension in it was never sent
@@ -350,8 +335,7 @@ func TestTermThatIsFoundLostWhenItIsReleasedIsTakenOutOfTheJournal(t *testing.T)
 	s.fallDue()
 	s.keptPage()
 	s.called(Swap)
-	s.do(ReleaseAsked{})
-	s.do(Drained{Reserved: testStart + 10})
+	s.release(testStart + 10)
 	s.conflict()
 	s.found("v9", held(1500))
 	s.in(Stopped)

@@ -92,9 +92,8 @@ func TestAnotherLayoutIsRefusedWithBothShown(t *testing.T) {
 			s.found("n1", n)
 			s.in(Failed)
 			s.uncalled(Swap)
-			var mismatch *stored.LayoutMismatchError
-			if err := request[Report](s).Err; !errors.As(err, &mismatch) || mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
-				t.Errorf("the error is %v", err)
+			if mismatch := reason[*stored.LayoutMismatchError](s); mismatch.Stored != n.Layout || mismatch.Configured != testLayout().String() {
+				t.Errorf("the error is %v", mismatch)
 			}
 			if at, ok := s.state.Wake(); ok {
 				t.Errorf("it goes on at %s", at)

@@ -11,12 +11,7 @@ import (
 func TestPinnedClaimantWaitsForAtMostClaimWait(t *testing.T) {
 	s := newScript(t, pinned)
 	s.open()
-	for s.state.phase == Probing {
-		s.found("v0", held(5000))
-		if s.state.phase == Probing {
-			s.wake()
-		}
-	}
+	s.during(Probing, func() { s.found("v0", held(5000)) })
 	if waited := s.now.Monotonic - time.Hour; waited != time.Second {
 		t.Errorf("it gave up after %s, and the claim-wait is a second", waited)
 	}
@@ -50,9 +45,8 @@ func TestPinnedClaimantAnHourBehindIsRefusedAtOnceAndWritesNothing(t *testing.T)
 			s.found("v0", r)
 			s.uncalled(Swap)
 			s.in(Resting)
-			var off *ClockError
-			if err := request[Report](s).Err; !errors.As(err, &off) || off.Offset > -time.Hour || off.Offset < -time.Hour-time.Second {
-				t.Errorf("the error is %v", err)
+			if off := reason[*ClockError](s); off.Offset > -time.Hour || off.Offset < -time.Hour-time.Second {
+				t.Errorf("the error is %v", off)
 			}
 		})
 	}
@@ -68,10 +62,7 @@ func TestPinnedClaimantDoesNotWaitForWhatNeverComes(t *testing.T) {
 			s.open()
 			s.found("v0", r)
 			s.in(Resting)
-			var busy *HeldError
-			if err := request[Report](s).Err; !errors.As(err, &busy) {
-				t.Errorf("the error is %v", err)
-			}
+			reason[*HeldError](s)
 		})
 	}
 }
@@ -87,9 +78,7 @@ func TestTwoHoldersOfOneProgramPinnedToOneWorkerAreToldWhenOneIsSeenToLive(t *te
 	mine.Clock = s.now.Wall
 	s.found("v1", mine)
 	s.in(Resting)
-	if err := request[Report](s).Err; !errors.Is(err, ErrPinnedTwice) || !errors.Is(err, ErrNoWorker) {
-		t.Errorf("the error is %v", err)
-	}
+	s.because(ErrPinnedTwice, ErrNoWorker)
 	// A restarted process may have the same host and pid, but not the same start.
 	mine.Process.Started = mine.Process.Started.Add(-time.Second)
 	s = newScript(t, pinned)

@@ -63,8 +63,7 @@ func TestResumedTermBeginsAboveWhatWasUsed(t *testing.T) {
 				s.in(Opening)
 				none[Keep](s)
 				// Another namespace than the journal's is one like any other.
-				other := testNamespace()
-				other.Incarnation = "ff112233445566778899aabbccddeeff"
+				other := anotherNamespace()
 				s.found("n2", other)
 				s.in(Probing)
 				return
@@ -179,84 +178,52 @@ func TestResumedTermThatWasTakenOverMeanwhileIsLost(t *testing.T) {
 	request[Discard](s)
 }
 
-func TestResumedTermThatIssuedNothingIsReleasedAboveWhatWasUsed(t *testing.T) {
-	for name, reach := range map[string]func(s *script){
-		"while its page is kept again":   func(*script) {},
-		"while the store is asked":       func(s *script) { s.keptPage() },
-		"while its own page is kept":     func(s *script) { s.keptPage(); s.unknown() },
-		"before it was asked for an id ": func(s *script) { s.keptPage(); s.unknown(); s.keptPage(); s.keptPage(); s.swapped("v8") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScript(t, keeping)
-			page := testPage()
-			s.do(Started{Page: &page})
-			reach(s)
-			s.do(ReleaseAsked{})
-			if _, ok := find[Drain](s.out); ok {
-				s.do(Drained{Reserved: page.Used})
-			}
-			for s.state.phase == Releasing {
-				if s.state.journal.awaited != 0 {
-					if s.state.journal.discarding {
-						s.discardedPages(nil)
-					} else {
-						s.keptPage()
-					}
-				}
-				if s.state.term.write != nil {
-					if released, err := stored.DecodeRegister(s.state.term.write.Value); err != nil || released.Until != page.Used {
-						t.Fatalf("it is released as %+v, %v", released, err)
-					}
-					s.swapped("v9")
-				} else if s.state.awaited != 0 {
-					s.found("v7", page.Register)
-				}
-			}
-			s.in(Stopped)
-		})
-	}
-}
-
 // The earlier process's extension may have taken effect. A release that is guarded by
 // the version before it would be in vain, and the worker id would rest.
-func TestResumedTermIsReleasedUnderTheVersionOfItsOpenWrite(t *testing.T) {
+func TestResumedTermIsReleasedAboveWhatWasUsedUnderItsLastVersion(t *testing.T) {
 	for name, reach := range map[string]func(s *script){
 		"while its page is kept again": func(*script) {},
 		"while the store is asked":     func(s *script) { s.keptPage() },
 		"while its own page is kept":   func(s *script) { s.keptPage(); s.unknown() },
 		"while it issues":              func(s *script) { s.keptPage(); s.unknown(); s.keptPage() },
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScript(t, keeping)
-			page := testPage()
-			pending(t, &page)
-			s.do(Started{Page: &page})
-			reach(s)
-			s.do(ReleaseAsked{})
-			if _, ok := find[Drain](s.out); ok {
-				s.do(Drained{Reserved: page.Used})
-			}
-			for range 10 {
-				if swap, ok := s.call(Swap); ok {
-					released, err := stored.DecodeRegister(swap.Value)
-					if err != nil || swap.Prev != "v8" || released.Holder != "" || released.Until != page.Used {
-						t.Errorf("released under %q as %+v, %v", swap.Prev, released, err)
+		for _, version := range []store.Version{"v7", "v8"} {
+			t.Run(name+", at "+string(version), func(t *testing.T) {
+				s := newScript(t, keeping)
+				page := testPage()
+				shown := encoded(t, page.Register)
+				if version == "v8" {
+					pending(t, &page)
+					shown = page.Pending
+				}
+				s.do(Started{Page: &page})
+				reach(s)
+				s.do(ReleaseAsked{})
+				if _, ok := find[Drain](s.out); ok {
+					s.do(Drained{Reserved: page.Used})
+				}
+				for range 10 {
+					if swap, ok := s.call(Swap); ok {
+						released, err := stored.DecodeRegister(swap.Value)
+						if err != nil || swap.Prev != version || released.Holder != "" || released.Until != page.Used {
+							t.Errorf("released under %q as %+v, %v", swap.Prev, released, err)
+						}
+						s.swapped("v9")
+						s.in(Stopped)
+						return
 					}
-					s.swapped("v9")
-					s.in(Stopped)
-					return
+					switch {
+					case s.state.journal.awaited != 0 && s.state.journal.discarding:
+						s.discardedPages(nil)
+					case s.state.journal.awaited != 0 && s.state.awaited == 0:
+						s.keptPage()
+					default:
+						s.foundBytes(version, shown)
+					}
 				}
-				switch {
-				case s.state.journal.awaited != 0 && s.state.journal.discarding:
-					s.discardedPages(nil)
-				case s.state.journal.awaited != 0 && s.state.awaited == 0:
-					s.keptPage()
-				default:
-					s.foundBytes("v8", page.Pending)
-				}
-			}
-			t.Errorf("it is not released: phase %s", s.state.phase)
-		})
+				t.Errorf("it is not released: phase %s", s.state.phase)
+			})
+		}
 	}
 }
 

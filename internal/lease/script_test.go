@@ -2,6 +2,7 @@ package lease
 
 import (
 	"encoding/binary"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -150,11 +151,7 @@ func (s *script) conflict() {
 
 func (s *script) found(version store.Version, record interface{ Encode() ([]byte, error) }) {
 	s.t.Helper()
-	value, err := record.Encode()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.foundBytes(version, value)
+	s.foundBytes(version, encoded(s.t, record))
 }
 
 func (s *script) foundBytes(version store.Version, value []byte) {
@@ -244,18 +241,32 @@ func testNamespace() stored.Namespace {
 	return stored.Namespace{Layout: testLayout().String(), Incarnation: testIncarnation, Created: testWall().Add(-time.Hour)}
 }
 
+// namespace is the record of the script's own layout.
+func (s *script) namespace() stored.Namespace {
+	n := testNamespace()
+	n.Layout = s.state.config.Layout.String()
+	return n
+}
+
+// anotherNamespace is the record of a namespace that was made anew.
+func anotherNamespace() stored.Namespace {
+	n := testNamespace()
+	n.Incarnation = "ff112233445566778899aabbccddeeff"
+	return n
+}
+
 // open brings the script to where it looks at its first register.
 func (s *script) open() {
 	s.t.Helper()
 	s.do(Started{})
-	s.found("n1", testNamespace())
+	s.found("n1", s.namespace())
 }
 
 // reopen brings the script through the beginning of another attempt.
 func (s *script) reopen() {
 	s.t.Helper()
 	s.in(Opening)
-	s.found("n1", testNamespace())
+	s.found("n1", s.namespace())
 }
 
 // held is a register of another process with an until that many ms from the
@@ -279,14 +290,59 @@ func released(until snowfence.Tick) stored.Register {
 // confirmed. It returns the register as it claimed it, which has version "v1".
 func (s *script) claim() stored.Register {
 	s.t.Helper()
+	r := s.swap()
+	if s.state.phase == Verifying {
+		s.found("n1", s.namespace())
+	}
+	return r
+}
+
+// swap brings the script to where its claim is in the store, and the namespace's record is to be read again.
+func (s *script) swap() stored.Register {
+	s.t.Helper()
 	s.open()
 	s.absent()
 	_, r := s.written()
 	s.swapped("v1")
-	if s.state.phase == Verifying {
-		s.found("n1", testNamespace())
-	}
 	return r
+}
+
+// release asks for the end of a term that has stamped ticks below a bound.
+func (s *script) release(reserved snowfence.Tick) {
+	s.t.Helper()
+	s.do(ReleaseAsked{})
+	s.do(Drained{Reserved: reserved})
+}
+
+// during answers again and again, for as long as a phase lasts.
+func (s *script) during(p Phase, answer func()) {
+	s.t.Helper()
+	for s.state.phase == p {
+		answer()
+		if s.state.phase == p {
+			s.wake()
+		}
+	}
+}
+
+// because checks that the last step reports an error which is all of these.
+func (s *script) because(wanted ...error) {
+	s.t.Helper()
+	for _, want := range wanted {
+		if err := request[Report](s).Err; !errors.Is(err, want) {
+			s.t.Errorf("the error is %v, not %v", err, want)
+		}
+	}
+}
+
+// reason returns the error of a type that the last step reports.
+func reason[E error](s *script) E {
+	s.t.Helper()
+	var err E
+	if told := request[Report](s); !errors.As(told.Err, &err) {
+		s.t.Fatalf("reported as %+v", told)
+	}
+	return err
 }
 
 // confirm brings a lossy script from a claim to the first ids, and returns what it asked for.
@@ -294,7 +350,7 @@ func (s *script) confirm() stored.Register {
 	s.t.Helper()
 	r := s.extend()
 	s.swapped("v2")
-	s.found("n1", testNamespace())
+	s.found("n1", s.namespace())
 	return r
 }
 

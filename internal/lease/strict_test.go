@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -24,28 +23,14 @@ func ofStrict(r stored.Register) stored.Register {
 	return r
 }
 
-// openStrict brings a script to where it looks at the register.
-func openStrict(s *script) {
-	s.t.Helper()
-	n := testNamespace()
-	n.Layout = strictLayout().String()
-	s.do(Started{})
-	s.found("n1", n)
-}
-
 func TestSuccessorWaitsUntilItsPredecessorHasStoppedByTheMonotonicClock(t *testing.T) {
 	// The ticks of the predecessor are over by this wall clock, and that one's may be far behind.
 	for name, until := range map[string]snowfence.Tick{"over for long": -400, "over now": 0, "over soon": 300} {
 		t.Run(name, func(t *testing.T) {
 			s := newScript(t, strict)
-			openStrict(s)
+			s.open()
 			began := s.now.Monotonic
-			for s.state.phase == Probing {
-				s.found("v0", ofStrict(held(until)))
-				if s.state.phase == Probing {
-					s.wake()
-				}
-			}
+			s.during(Probing, func() { s.found("v0", ofStrict(held(until))) })
 			swap, r := s.written()
 			if waited := s.now.Monotonic - began; waited < 1012*time.Millisecond || waited > 1100*time.Millisecond {
 				t.Errorf("claimed after %s, want a window of 900 ms and an eighth", waited)
@@ -59,7 +44,7 @@ func TestSuccessorWaitsUntilItsPredecessorHasStoppedByTheMonotonicClock(t *testi
 
 func TestSuccessorBeginsToWaitAgainWhenItsPredecessorIsSeenToWrite(t *testing.T) {
 	s := newScript(t, strict, func(c *Config) { c.ClaimWait = time.Minute })
-	openStrict(s)
+	s.open()
 	s.found("v0", ofStrict(held(0)))
 	for s.pass(time.Second); s.state.phase == Probing; s.wake() {
 		if _, asked := s.call(Get); asked {
@@ -80,7 +65,7 @@ func TestSuccessorBeginsToWaitAgainWhenItsPredecessorIsSeenToWrite(t *testing.T)
 
 func TestSuccessorOfAReleaseClaimsAtOnce(t *testing.T) {
 	s := newScript(t, strict)
-	openStrict(s)
+	s.open()
 	own := ofStrict(released(20))
 	own.Window = 0 // as a holder leaves it
 	s.found("v0", own)
@@ -92,14 +77,9 @@ func TestSuccessorOfAReleaseClaimsAtOnce(t *testing.T) {
 // An operator clears the holder of a register, and that one may live.
 func TestSuccessorWaitsForAHolderThatAnOperatorReleased(t *testing.T) {
 	s := newScript(t, strict)
-	openStrict(s)
+	s.open()
 	began := s.now.Monotonic
-	for s.state.phase == Probing {
-		s.found("v0", ofStrict(released(-400)))
-		if s.state.phase == Probing {
-			s.wake()
-		}
-	}
+	s.during(Probing, func() { s.found("v0", ofStrict(released(-400))) })
 	if waited := s.now.Monotonic - began; waited < 1012*time.Millisecond {
 		t.Errorf("claimed after %s, want a window of 900 ms and an eighth", waited)
 	}
@@ -107,14 +87,8 @@ func TestSuccessorWaitsForAHolderThatAnOperatorReleased(t *testing.T) {
 
 func TestHolderLeavesNoWindowWhenItReleases(t *testing.T) {
 	s := newScript(t, strict)
-	openStrict(s)
-	s.absent()
-	s.swapped("v1")
-	n := testNamespace()
-	n.Layout = strictLayout().String()
-	s.found("n1", n)
-	s.do(ReleaseAsked{})
-	s.do(Drained{Reserved: testStart})
+	s.claim()
+	s.release(testStart)
 	if _, r := s.written(); r.Holder != "" || r.Window != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -122,29 +96,19 @@ func TestHolderLeavesNoWindowWhenItReleases(t *testing.T) {
 
 func TestPatienceOfASuccessorEndsWithTheClaimWait(t *testing.T) {
 	s := newScript(t, strict, func(c *Config) { c.ClaimWait = 500 * time.Millisecond })
-	openStrict(s)
-	for s.state.phase == Probing {
-		s.found("v0", ofStrict(held(0)))
-		if s.state.phase == Probing {
-			s.wake()
-		}
-	}
-	var busy *HeldError
-	if err := request[Report](s).Err; !errors.As(err, &busy) {
-		t.Errorf("the error is %v", err)
-	}
+	s.open()
+	s.during(Probing, func() { s.found("v0", ofStrict(held(0))) })
+	reason[*HeldError](s)
 }
 
 func TestGeneratorExpiresAWindowAfterTheWriteWasSent(t *testing.T) {
 	s := newScript(t, strict)
-	openStrict(s)
+	s.open()
 	s.absent()
 	sent := s.now.Monotonic
 	s.pass(40 * time.Millisecond)
 	s.swapped("v1")
-	n := testNamespace()
-	n.Layout = strictLayout().String()
-	s.found("n1", n)
+	s.found("n1", s.namespace())
 	if got := request[Start](s).Expires; got != sent+900*time.Millisecond {
 		t.Errorf("the claim expires %s after it was sent", got-sent)
 	}
@@ -164,26 +128,16 @@ func TestGeneratorExpiresAWindowAfterTheWriteWasSent(t *testing.T) {
 
 func TestConfirmedBoundExpiresAWindowAfterItsOwnWrite(t *testing.T) {
 	s := newScript(t, strict, lossy)
-	openStrict(s)
+	s.open()
 	s.absent()
 	sent := s.now.Monotonic
 	s.swapped("v1")
-	n := testNamespace()
-	n.Layout = strictLayout().String()
 	s.extend()
 	s.swapped("v2")
-	s.found("n1", n)
+	s.found("n1", s.namespace())
 	// The second write confirms the first, which no failover can take back then. A successor may see
 	// the first.
 	if got := request[Start](s).Expires; got != sent+900*time.Millisecond {
 		t.Errorf("it expires %s after the first write was sent", got-sent)
-	}
-}
-
-func TestJournalIsRefusedWithOneWorkerID(t *testing.T) {
-	_, err := New(Config{Layout: strictLayout(), JournalAhead: time.Second})
-	var wrong *stored.ConfigError
-	if !errors.As(err, &wrong) || wrong.Field != "journal" {
-		t.Errorf("%v", err)
 	}
 }
