@@ -98,9 +98,7 @@ func TestSmallStepBackHalvesThePaceUntilTheWallHasCaughtUp(t *testing.T) {
 }
 
 func TestLargeStepBackIsRefusedUntilTheClockReturns(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		l := smallLayout()
-		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
 		before := mustNext(t, g).Tick
 		clock.step(-time.Minute)
 		clock.pass(compareEvery)
@@ -130,8 +128,7 @@ func TestLargeStepBackIsRefusedUntilTheClockReturns(t *testing.T) {
 }
 
 func TestNowNeverGoesBack(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{MaxRollback: time.Second}})
+	generate(t, GeneratorConfig{Policy: Policy{MaxRollback: time.Second}}, func(t *testing.T, clock *testClock, g *Generator) {
 		steps := []time.Duration{0, -time.Millisecond, 3 * time.Second, -time.Second, -999 * time.Millisecond, -10 * time.Second, time.Minute, -20 * time.Microsecond, -time.Hour, time.Hour}
 		var last Tick
 		for round := range 200 {
@@ -146,58 +143,38 @@ func TestNowNeverGoesBack(t *testing.T) {
 	})
 }
 
-func TestStepForwardMovesNow(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		l := DefaultLayout()
-		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
-		clock.step(9 * time.Minute)
-		clock.pass(compareEvery)
-		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
-			t.Errorf("tick %d, want the wall's %d", got, want)
-		}
-	})
+// A monotonic clock that was suspended makes the wall seem to step forward, too.
+func TestStepForwardMovesNowAndEndsTheTermBeyondTenMinutes(t *testing.T) {
+	for step, ends := range map[time.Duration]bool{9 * time.Minute: false, 10*time.Minute + time.Second: true} {
+		generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
+			clock.step(step)
+			clock.pass(compareEvery)
+			if !ends {
+				if got, want := mustNext(t, g).Tick, g.layout.TickAt(clock.Wall()); got != want {
+					t.Errorf("tick %d, want the wall's %d", got, want)
+				}
+				return
+			}
+			checkNext(t, g, ErrClockStepped, "after the step")
+			checkNext(t, g, ErrRevoked, "after the step")
+			select {
+			case <-g.ClockLost():
+			default:
+				t.Error("the loss of the clock is not announced")
+			}
+		})
+	}
 }
 
-func TestStepForwardOfMoreThanTenMinutesEndsTheTerm(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock})
-		mustNext(t, g)
-		clock.step(10*time.Minute + time.Second)
-		clock.pass(compareEvery)
-		_, err := g.Next(t.Context())
-		if !errors.Is(err, ErrClockStepped) || !errors.Is(err, ErrRevoked) {
-			t.Errorf("error %v", err)
-		}
-		select {
-		case <-g.ClockLost():
-		default:
-			t.Error("the loss of the clock is not announced")
-		}
-	})
-}
-
-func TestIdleTimeIsNoStep(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		l := DefaultLayout()
-		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
-		clock.pass(3 * 24 * time.Hour)
-		if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
-			t.Errorf("tick %d, want %d", got, want)
-		}
-	})
-}
-
-// However small the step back was, idle time at a slower pace is no step forward.
-func TestIdleTimeAfterAStepBackIsNoStepForward(t *testing.T) {
-	for _, back := range []time.Duration{1, time.Millisecond, 3 * time.Second, time.Minute} {
-		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			l := DefaultLayout()
-			g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+// However small a step back was, idle time at a slower pace is no step forward.
+func TestIdleTimeIsNoStepForward(t *testing.T) {
+	for _, back := range []time.Duration{0, 1, time.Millisecond, 3 * time.Second, time.Minute} {
+		generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
 			mustNext(t, g)
 			clock.step(-back)
 			g.CheckClock()
 			clock.pass(45 * time.Minute)
-			if got, want := mustNext(t, g).Tick, l.TickAt(clock.Wall()); got != want {
+			if got, want := mustNext(t, g).Tick, g.layout.TickAt(clock.Wall()); got != want {
 				t.Errorf("%s back, then idle: tick %d, want %d", back, got, want)
 			}
 		})
@@ -205,9 +182,8 @@ func TestIdleTimeAfterAStepBackIsNoStepForward(t *testing.T) {
 }
 
 func TestClockThatReturnsAfterAnyTimeIsNoStepForward(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		l := DefaultLayout()
-		g := newTestGenerator(t, GeneratorConfig{Layout: l, Clock: clock})
+	generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
+		l := g.layout
 		mustNext(t, g)
 		clock.step(-time.Hour)
 		for range 15 * 60 {
@@ -221,21 +197,16 @@ func TestClockThatReturnsAfterAnyTimeIsNoStepForward(t *testing.T) {
 		}
 		clock.step(11 * time.Minute)
 		clock.pass(compareEvery)
-		if _, err := g.Next(t.Context()); !errors.Is(err, ErrClockStepped) {
-			t.Errorf("a real step forward later: %v", err)
-		}
+		checkNext(t, g, ErrClockStepped, "a real step forward later")
 	})
 }
 
 func TestClockBeforeTheEpochIsLost(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+	generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
 		mustNext(t, g)
 		clock.set(time.Unix(0, 0))
 		clock.pass(compareEvery)
-		if _, err := g.Next(t.Context()); !errors.Is(err, ErrBeforeEpoch) {
-			t.Errorf("error %v", err)
-		}
+		checkNext(t, g, ErrBeforeEpoch, "a call")
 		if s := g.Status(); !s.ClockLost || s.Behind == 0 {
 			t.Errorf("status %+v: want the clock lost", s)
 		}
@@ -243,8 +214,7 @@ func TestClockBeforeTheEpochIsLost(t *testing.T) {
 }
 
 func TestOwnBurstIsNoClockThatIsBehind(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{WallEveryCall: true, MaxRollback: 1}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{WallEveryCall: true, MaxRollback: 1}}, func(t *testing.T, clock *testClock, g *Generator) {
 		for range 1000 {
 			mustNext(t, g)
 		}
@@ -252,20 +222,6 @@ func TestOwnBurstIsNoClockThatIsBehind(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 	})
-}
-
-// A monotonic clock that was suspended makes the wall seem to step forward.
-func TestSuspendedMachineEndsTheTermOnlyAfterTenMinutes(t *testing.T) {
-	for suspended, ends := range map[time.Duration]bool{9 * time.Minute: false, 11 * time.Minute: true} {
-		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			g := newTestGenerator(t, GeneratorConfig{Clock: clock})
-			clock.step(suspended)
-			clock.pass(compareEvery)
-			if _, err := g.Next(t.Context()); errors.Is(err, ErrClockStepped) != ends {
-				t.Errorf("suspended for %s: %v", suspended, err)
-			}
-		})
-	}
 }
 
 func TestFloorAheadOfTheClockIsWhereNowBegins(t *testing.T) {
@@ -309,15 +265,12 @@ func FuzzDivisionByTheUnit(f *testing.F) {
 }
 
 func TestCallsWaitForAClockThatIsALittleBehind(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: 1, MaxRollback: 50 * time.Millisecond}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxBurst: 1, MaxRollback: 50 * time.Millisecond}}, func(t *testing.T, clock *testClock, g *Generator) {
 		mustNext(t, g)
 		clock.step(-100 * time.Millisecond)
 		g.CheckClock() // 50 ms too far back: stands still for those
 		started := clock.Monotonic()
-		if err := g.Fill(t.Context(), make([]ID, 28)); err != nil {
-			t.Fatal(err)
-		}
+		mustFill(t, g, 28)
 		if waited := clock.Monotonic() - started; waited < 50*time.Millisecond || waited > 60*time.Millisecond {
 			t.Errorf("waited %s, want 50 ms and a few ticks at half pace", waited)
 		}

@@ -3,10 +3,12 @@ package snowfence
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // formUnderTest is a fixed-width form as a user sees it.
@@ -98,22 +100,15 @@ func TestFixedFormsRefuseWhatTheyCannotHold(t *testing.T) {
 		reason     string
 	}{
 		{"decimal", "", -1, "has 0 bytes, not 19"},
-		{"decimal", "1", -1, "has 1 bytes, not 19"},
 		{"decimal", "00000000000000000001", -1, "has 20 bytes, not 19"},
 		{"decimal", "9223372036854775808", -1, "is above 9223372036854775807"},
-		{"decimal", "9999999999999999999", -1, "is above 9223372036854775807"},
 		{"decimal", "-000000000000000001", 0, "'-' is no"},
 		{"hex", "00000000000000G0", 14, "'G' is no hex digit"},
 		{"hex", "fffffffffffffff", -1, "has 15 bytes, not 16"},
-		{"hex", "0x00000000000000", 1, "'x' is no hex digit"},
-		{"hex", "000000000000000g", 15, "'g' is no hex digit"},
 		{"base32", "000000000000U", 12, "'U' is no base32 digit"},
 		{"base32", "00000-0000000", 5, "'-' is no base32 digit"},
 		{"base32", "G000000000000", -1, "is above 18446744073709551615"},
-		{"base32", "ZZZZZZZZZZZZZ", -1, "is above 18446744073709551615"},
 		{"base62", "LygHa16AHYG", -1, "is above 18446744073709551615"},
-		{"base62", "zzzzzzzzzzz", -1, "is above 18446744073709551615"},
-		{"base62", "0000000000_", 10, "'_' is no base62 digit"},
 		{"base62", "000000000é", 9, "is no base62 digit"},
 	} {
 		i := slices.IndexFunc(fixedForms, func(f formUnderTest) bool { return f.name == test.form })
@@ -197,45 +192,30 @@ func FuzzParseFixedForms(f *testing.F) {
 	})
 }
 
-func BenchmarkAppend(b *testing.B) {
-	dst := make([]byte, 0, 64)
-	id := ID(1541815603606036480)
-	for _, form := range fixedForms {
-		b.Run(form.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				dst = form.append(id, dst[:0])
-			}
-		})
+// BenchmarkForms measures each step between parts, ids and texts.
+func BenchmarkForms(b *testing.B) {
+	const id = ID(1541815603606036480)
+	l, p, dst, now, text := DefaultLayout(), Parts{Tick: 123456789, Worker: 7, Sequence: 42}, make([]byte, 0, 64), time.Now(), id.String()
+	calls := map[string]func() error{
+		"compose":     func() error { _, err := l.Compose(p); return err },
+		"decompose":   func() error { _, err := l.Decompose(id); return err },
+		"tick":        func() error { l.TickAt(now); return nil },
+		"append text": func() (err error) { dst, err = id.AppendText(dst[:0]); return err },
+		"parse text":  func() error { _, err := Parse(text); return err },
 	}
-	b.Run("text", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			dst, _ = id.AppendText(dst[:0])
-		}
-	})
-}
-
-func BenchmarkParse(b *testing.B) {
-	id := ID(1541815603606036480)
 	for _, form := range fixedForms {
 		text := form.write(id)
-		b.Run(form.name, func(b *testing.B) {
+		calls["append "+form.name] = func() error { dst = form.append(id, dst[:0]); return nil }
+		calls["parse "+form.name] = func() error { _, err := form.parse(text); return err }
+	}
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := form.parse(text); err != nil {
+				if err := calls[name](); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
-	b.Run("text", func(b *testing.B) {
-		b.ReportAllocs()
-		text := id.String()
-		for b.Loop() {
-			if _, err := Parse(text); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }

@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -119,6 +120,32 @@ func mustNext(t *testing.T, g *Generator) Parts {
 	return parts(t, g, id)
 }
 
+// generate runs rule in virtual time from testStart on, with a generator on the clock that it gets.
+func generate(t *testing.T, cfg GeneratorConfig, rule func(t *testing.T, clock *testClock, g *Generator)) {
+	t.Helper()
+	bubble(t, testStart, func(t *testing.T, clock *testClock) {
+		cfg.Clock = clock
+		rule(t, clock, newTestGenerator(t, cfg))
+	})
+}
+
+func mustFill(t *testing.T, g *Generator, n int) []ID {
+	t.Helper()
+	ids := make([]ID, n)
+	if err := g.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// checkNext checks the error of a call.
+func checkNext(t *testing.T, g *Generator, want error, when string) {
+	t.Helper()
+	if _, err := g.Next(t.Context()); !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", when, err, want)
+	}
+}
+
 func parts(t *testing.T, g *Generator, id ID) Parts {
 	t.Helper()
 	p, err := g.layout.Decompose(id)
@@ -149,43 +176,47 @@ func TestIDsCarryTheTickAndTheWorker(t *testing.T) {
 	})
 }
 
-func TestConcurrentCallersNeverShareAnID(t *testing.T) {
-	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
-	const callers, calls = 8, 20_000
-	lists := make([][]ID, callers)
+// crowd has eight callers draw ids at once, each second one in batches, and returns the ids of each.
+func crowd[T any](t *testing.T, calls int, next func(context.Context) (T, error), fill func(context.Context, []T) error) [][]T {
+	t.Helper()
+	lists := make([][]T, 8)
 	var group sync.WaitGroup
-	for i := range callers {
+	for i := range lists {
 		group.Go(func() {
-			batch := make([]ID, 1+i*7)
-			for len(lists[i]) < calls {
+			batch := make([]T, 1+i*7)
+			for len(lists[i]) < calls && !t.Failed() {
+				ids := batch
+				var err error
 				if i%2 == 0 {
-					id, err := g.Next(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					lists[i] = append(lists[i], id)
-					continue
+					ids = batch[:1]
+					ids[0], err = next(t.Context())
+				} else {
+					err = fill(t.Context(), ids)
 				}
-				if err := g.Fill(t.Context(), batch); err != nil {
+				switch {
+				case err == nil:
+					lists[i] = append(lists[i], ids...)
+				case !errors.Is(err, ErrSaturated):
 					t.Error(err)
-					return
 				}
-				lists[i] = append(lists[i], batch...)
 			}
 		})
 	}
 	group.Wait()
+	return lists
+}
+
+func TestConcurrentCallersNeverShareAnID(t *testing.T) {
+	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+	lists := crowd(t, 20_000, g.Next, g.Fill)
 	for i, ids := range lists {
-		for k := 1; k < len(ids); k++ {
-			if ids[k] <= ids[k-1] {
-				t.Fatalf("caller %d: %v follows %v", i, ids[k], ids[k-1])
-			}
+		if !slices.IsSorted(ids) {
+			t.Errorf("caller %d: ids do not increase", i)
 		}
 	}
 	all := slices.Sorted(slices.Values(slices.Concat(lists...)))
-	if n := len(slices.Compact(all)); n < callers*calls || n != len(slices.Concat(lists...)) {
-		t.Errorf("%d different ids among %d", n, len(slices.Concat(lists...)))
+	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
+		t.Errorf("%d different ids among %d", n, len(all))
 	}
 }
 
@@ -217,9 +248,7 @@ func TestNoTickIsStampedOutsideTheWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock.pass(200 * time.Millisecond)
-		if _, err := g.Next(t.Context()); !errors.Is(err, ErrWindowEnded) {
-			t.Errorf("after a window that went by unused: %v", err)
-		}
+		checkNext(t, g, ErrWindowEnded, "after a window that went by unused")
 		if err := g.Extend(floor + 1000); err != nil {
 			t.Fatal(err)
 		}
@@ -271,8 +300,7 @@ func TestExtensionReleasesCallsThatWaitForTheWindow(t *testing.T) {
 
 func TestRevokedGeneratorIssuesNothing(t *testing.T) {
 	cause := errors.New("lease lost")
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
 		last := mustNext(t, g)
 		waiting := make(chan error, 2)
 		go func() { waiting <- g.Fill(t.Context(), make([]ID, 1000)) }()
@@ -310,15 +338,18 @@ func TestRevokedGeneratorIssuesNothing(t *testing.T) {
 	})
 }
 
+// The sequence of the first tick may begin above 0. That reserves nothing.
 func TestRevocationOfAnUnusedGeneratorReturnsTheFloor(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		for _, floor := range []Tick{0, 1, smallLayout().TickAt(testStart)} {
-			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Floor: floor, Clock: clock})
-			if got := g.Revoke(nil); got != floor {
-				t.Errorf("floor %d: %d", floor, got)
-			}
+	for _, floor := range []Tick{0, 1, smallLayout().TickAt(testStart)} {
+		for _, bits := range []uint64{0, 1, 1<<64 - 1} {
+			cfg := GeneratorConfig{Layout: smallLayout(), Floor: floor, Rand: func() uint64 { return bits }}
+			generate(t, cfg, func(t *testing.T, _ *testClock, g *Generator) {
+				if got := g.Revoke(nil); got != floor {
+					t.Errorf("floor %d, random bits %x: %d", floor, bits, got)
+				}
+			})
 		}
-	})
+	}
 }
 
 // Every id lies below what Revoke returned, however the calls race with it.

@@ -201,27 +201,6 @@ func TestBoundsRefuseInstantsThatCannotBeStamped(t *testing.T) {
 	}
 }
 
-func BenchmarkCompose(b *testing.B) {
-	l := DefaultLayout()
-	p := Parts{Tick: 123456789, Worker: 7, Sequence: 42}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := l.Compose(p); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDecompose(b *testing.B) {
-	l := DefaultLayout()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := l.Decompose(1541815603606036480); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // drawLayout returns a random valid layout, of any order and width of fields.
 func drawLayout(r *rand.Rand) Layout {
 	for {

@@ -9,8 +9,7 @@ import (
 // ten milliseconds for ten minutes.
 func idsAtRest(t *testing.T, start SequenceStart) []ID {
 	var ids []ID
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{Start: start}})
+	generate(t, GeneratorConfig{Policy: Policy{Start: start}}, func(t *testing.T, clock *testClock, g *Generator) {
 		for range 60_000 {
 			id, err := g.Next(t.Context())
 			if err != nil {
@@ -55,8 +54,7 @@ func TestIDsAtRestFallEvenlyOnShards(t *testing.T) {
 }
 
 func TestIdleTickStartsInTheLowestQuarterAndAnOverflowAtZero(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+	generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
 		seen := map[int64]bool{}
 		for range 200 {
 			p := mustNext(t, g)
@@ -69,10 +67,7 @@ func TestIdleTickStartsInTheLowestQuarterAndAnOverflowAtZero(t *testing.T) {
 		if len(seen) < 150 {
 			t.Errorf("only %d different starts in 200 ticks", len(seen))
 		}
-		ids := make([]ID, 3*4096)
-		if err := g.Fill(t.Context(), ids); err != nil {
-			t.Fatal(err)
-		}
+		ids := mustFill(t, g, 3*4096)
 		count := map[Tick]int{}
 		for _, id := range ids {
 			count[parts(t, g, id).Tick]++
@@ -102,8 +97,7 @@ func TestEachStartRuleBeginsWhereItSays(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, testStart, func(t *testing.T, clock *testClock) {
-				g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{Start: c.start}})
+			generate(t, GeneratorConfig{Policy: Policy{Start: c.start}}, func(t *testing.T, clock *testClock, g *Generator) {
 				check := func(i int, got int64) {
 					t.Helper()
 					if c.want[i] == -1 && got <= c.start.Max || got == c.want[i] {
@@ -116,10 +110,7 @@ func TestEachStartRuleBeginsWhereItSays(t *testing.T) {
 					mustNext(t, g)
 					clock.pass(time.Millisecond)
 				}
-				ids := make([]ID, 2*4096+1)
-				if err := g.Fill(t.Context(), ids); err != nil {
-					t.Fatal(err)
-				}
+				ids := mustFill(t, g, 2*4096+1)
 				i, last := 2, parts(t, g, ids[0]).Tick
 				for _, id := range ids {
 					if p := parts(t, g, id); p.Tick != last && i < 4 {
@@ -136,8 +127,7 @@ func TestEachStartRuleBeginsWhereItSays(t *testing.T) {
 }
 
 func TestRandomStartIsSpreadOverItsBound(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 99}}})
+	generate(t, GeneratorConfig{Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 99}}}, func(t *testing.T, clock *testClock, g *Generator) {
 		seen := map[int64]int{}
 		for range 5000 {
 			seen[mustNext(t, g).Sequence]++
@@ -155,8 +145,7 @@ func TestRandomStartIsSpreadOverItsBound(t *testing.T) {
 }
 
 func TestVibrationGoesByOnesHoweverManyTry(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartVibration, Max: 3}}})
+	generate(t, GeneratorConfig{Policy: Policy{Start: SequenceStart{Rule: StartVibration, Max: 3}}}, func(t *testing.T, clock *testClock, g *Generator) {
 		last := int64(-1)
 		for range 500 {
 			ids := make(chan ID, 4)

@@ -12,13 +12,9 @@ import (
 
 func TestBurstRunsAheadOfNowByMaxBurstAndNoFurther(t *testing.T) {
 	for burst, ticks := range map[time.Duration]Tick{1: 0, 0: 10, 1900 * time.Microsecond: 1, 5 * time.Millisecond: 5} {
-		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxBurst: burst, Start: SequenceStart{Rule: StartZero}}})
+		generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxBurst: burst, Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
 			started := clock.Monotonic()
-			ids := make([]ID, 16*(ticks+1))
-			if err := g.Fill(t.Context(), ids); err != nil {
-				t.Fatal(err)
-			}
+			ids := mustFill(t, g, int(16*(ticks+1)))
 			if waited := clock.Monotonic() - started; waited != 0 {
 				t.Errorf("burst %s: %d ids waited for %s", burst, len(ids), waited)
 			}
@@ -35,8 +31,7 @@ func TestBurstRunsAheadOfNowByMaxBurstAndNoFurther(t *testing.T) {
 }
 
 func TestBatchThatCannotBeHadInTimeIsRefusedBeforeAnythingIsUsed(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
 		before, started := g.Status(), clock.Monotonic()
 		var wait *WaitError
 		// 1.5 s of ticks, and the burst.
@@ -54,8 +49,7 @@ func TestBatchThatCannotBeHadInTimeIsRefusedBeforeAnythingIsUsed(t *testing.T) {
 }
 
 func TestRefusalCountsThoseThatWaitAlready(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
 		first := make(chan error, 1)
 		go func() { first <- g.Fill(t.Context(), make([]ID, 16*(800+11))) }()
 		synctest.Wait()
@@ -73,11 +67,8 @@ func TestRefusalCountsThoseThatWaitAlready(t *testing.T) {
 }
 
 func TestCancelledCallUsesNothingUp(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
-		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*11)
 		cause := errors.New("changed my mind")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		done := make(chan error, 3)
@@ -108,8 +99,7 @@ func TestCancelledCallUsesNothingUp(t *testing.T) {
 // Refusals that drove the word on would keep ids away long after their reason
 // is gone.
 func TestRefusedCallsUseNoTickUp(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: DefaultLayout(), Clock: clock})
+	generate(t, GeneratorConfig{Layout: DefaultLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
 		mustNext(t, g)
 		clock.step(-time.Minute)
 		g.CheckClock()
@@ -134,8 +124,7 @@ func TestRefusedCallsUseNoTickUp(t *testing.T) {
 }
 
 func TestWaitWithoutLimitIsAWait(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxWait: math.MaxInt64}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxWait: math.MaxInt64}}, func(t *testing.T, clock *testClock, g *Generator) {
 		if err := g.Fill(t.Context(), make([]ID, 16*5000)); err != nil {
 			t.Error(err)
 		}
@@ -157,8 +146,7 @@ func TestReasonOfARefusalIsTheClockWhenItIs(t *testing.T) {
 		{"standing still", Policy{}, time.Minute, 16 * 20, ErrClockBehind},
 	}
 	for _, c := range cases {
-		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: c.policy})
+		generate(t, GeneratorConfig{Layout: smallLayout(), Policy: c.policy}, func(t *testing.T, clock *testClock, g *Generator) {
 			mustNext(t, g)
 			clock.step(-c.back)
 			g.CheckClock()
@@ -181,9 +169,7 @@ func TestWaitForTheWindowsEndSleepsSoundly(t *testing.T) {
 		clock.step(-200 * time.Millisecond)
 		g.CheckClock() // half pace: the end is 6 ms away
 		timers, started := clock.timers.Load(), clock.Monotonic()
-		if _, err := g.Next(t.Context()); !errors.Is(err, ErrWindowEnded) {
-			t.Error(err)
-		}
+		checkNext(t, g, ErrWindowEnded, "a call")
 		if n, waited := clock.timers.Load()-timers, clock.Monotonic()-started; n > 3 || waited != 6*time.Millisecond {
 			t.Errorf("%d timers in a wait of %s, want one or two in 6 ms", n, waited)
 		}
@@ -194,8 +180,7 @@ func TestWaitForTheWindowsEndSleepsSoundly(t *testing.T) {
 // one that will be right again soon makes its callers wait.
 func TestStandingStillIssuesNothing(t *testing.T) {
 	for back, want := range map[time.Duration]error{500 * time.Millisecond: nil, time.Hour: ErrClockBehind} {
-		bubble(t, testStart, func(t *testing.T, clock *testClock) {
-			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxRollback: 50 * time.Millisecond}})
+		generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxRollback: 50 * time.Millisecond}}, func(t *testing.T, clock *testClock, g *Generator) {
 			mustNext(t, g)
 			clock.step(-back)
 			g.CheckClock()
@@ -213,11 +198,8 @@ func TestStandingStillIssuesNothing(t *testing.T) {
 }
 
 func TestWaitingCallsAreServedInTheirOrder(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
-		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*9)
 		const callers = 40
 		ids := make([]ID, callers)
 		var errs [callers]error
@@ -233,11 +215,8 @@ func TestWaitingCallsAreServedInTheirOrder(t *testing.T) {
 }
 
 func TestWaitersDoNotHerd(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
-		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*9)
 		const callers = 1600 // 100 ticks
 		done := make(chan error, callers)
 		for range callers {
@@ -255,8 +234,7 @@ func TestWaitersDoNotHerd(t *testing.T) {
 }
 
 func TestWaitEndsAtMaxWait(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{MaxWait: 50 * time.Millisecond}})
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxWait: 50 * time.Millisecond}}, func(t *testing.T, clock *testClock, g *Generator) {
 		started := clock.Monotonic()
 		done := make(chan error, 1)
 		go func() { done <- g.Fill(t.Context(), make([]ID, 16*40)) }()
@@ -273,11 +251,8 @@ func TestWaitEndsAtMaxWait(t *testing.T) {
 // The leader sleeps for more than the next tick. What comes free meanwhile is not for
 // whoever happens to ask.
 func TestLaterCallTakesNothingThatOthersWaitFor(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
-		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*11)
 		waits := make(chan error, 1)
 		go func() { waits <- g.Fill(t.Context(), make([]ID, 16*20)) }()
 		synctest.Wait()
@@ -299,11 +274,8 @@ func TestLaterCallTakesNothingThatOthersWaitFor(t *testing.T) {
 
 // Nor does one that need not wait, once there is enough for both.
 func TestLaterCallThatNeedNotWaitIsServedAfterThoseThatDo(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock, Policy: Policy{Start: SequenceStart{Rule: StartZero}}})
-		if err := g.Fill(t.Context(), make([]ID, 16*11)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*11)
 		earlier := make(chan ID, 1)
 		go func() {
 			id, err := g.Next(t.Context())
@@ -325,11 +297,8 @@ func TestLaterCallThatNeedNotWaitIsServedAfterThoseThatDo(t *testing.T) {
 }
 
 func TestLeaderThatGivesUpIsSucceeded(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
-		if err := g.Fill(t.Context(), make([]ID, 16*9)); err != nil {
-			t.Fatal(err)
-		}
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+		mustFill(t, g, 16*9)
 		ctx, cancel := context.WithCancel(t.Context())
 		leader, second := make(chan error, 1), make(chan error, 1)
 		go func() { leader <- g.Fill(ctx, make([]ID, 16*20)) }()

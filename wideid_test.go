@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -439,33 +438,8 @@ func TestConcurrentCallersNeverShareAWideID(t *testing.T) {
 	for _, layout := range []string{"uuid8", "objectid", "game-server", "wide-ms41-worker2-seq4"} {
 		t.Run(layout, func(t *testing.T) {
 			g := newWideGenerator(t, layout, GeneratorConfig{Rand: rand.Uint64})
-			const callers, calls = 8, 5_000
-			lists := make([][]WideID, callers)
-			var group sync.WaitGroup
-			for i := range callers {
-				group.Go(func() {
-					batch := make([]WideID, 1+i*7)
-					for len(lists[i]) < calls && !t.Failed() {
-						ids := batch
-						var err error
-						if i%2 == 0 {
-							ids = batch[:1]
-							ids[0], err = g.NextWide(t.Context())
-						} else {
-							err = g.FillWide(t.Context(), ids)
-						}
-						switch {
-						case err == nil:
-							lists[i] = append(lists[i], ids...)
-						case !errors.Is(err, ErrSaturated):
-							t.Error(err)
-						}
-					}
-				})
-			}
-			group.Wait()
 			seen := map[Parts]bool{}
-			for i, ids := range lists {
+			for i, ids := range crowd(t, 5_000, g.NextWide, g.FillWide) {
 				if !slices.IsSortedFunc(ids, func(a, b WideID) int { return bytes.Compare(a[:], b[:]) }) {
 					t.Errorf("caller %d: ids do not increase", i)
 				}

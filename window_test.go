@@ -128,8 +128,7 @@ func TestCallThatLookedBeforeTheRevocationTakesNothing(t *testing.T) {
 		"it takes one after others took it": func(g *Generator, _, _, bound uint64) bool { return g.state.Add(1000)-1 < bound },
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, testStart, func(t *testing.T, clock *testClock) {
-				g := newTestGenerator(t, GeneratorConfig{Clock: clock})
+			generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
 				mustNext(t, g)
 				now, ok := g.now()
 				if !ok {
@@ -148,24 +147,10 @@ func TestCallThatLookedBeforeTheRevocationTakesNothing(t *testing.T) {
 	}
 }
 
-// The sequence of the first tick may begin above 0. That reserves nothing.
-func TestRevocationOfAnUnusedGeneratorReturnsTheFloorWhereverItsSequenceBegins(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		for _, bits := range []uint64{0, 1, 1<<64 - 1} {
-			floor := smallLayout().TickAt(testStart)
-			g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Floor: floor, Clock: clock, Rand: func() uint64 { return bits }})
-			if got := g.Revoke(nil); got != floor {
-				t.Errorf("random bits %x: %d, want %d", bits, got, floor)
-			}
-		}
-	})
-}
-
 // The seal is one step. Slots that are taken just before it are counted, and it
 // overwrites nothing.
 func TestRevocationCountsWhatIsTakenJustBeforeTheSeal(t *testing.T) {
-	bubble(t, testStart, func(t *testing.T, clock *testClock) {
-		g := newTestGenerator(t, GeneratorConfig{Layout: smallLayout(), Clock: clock})
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
 		mustNext(t, g)
 		var last Parts
 		g.state.meanwhile = func() {
@@ -176,9 +161,7 @@ func TestRevocationCountsWhatIsTakenJustBeforeTheSeal(t *testing.T) {
 		if reserved := g.Revoke(nil); reserved != last.Tick+1 {
 			t.Errorf("reserved up to %d, and tick %d was issued", reserved, last.Tick)
 		}
-		if _, err := g.Next(t.Context()); !errors.Is(err, ErrRevoked) {
-			t.Errorf("a call after the seal: %v", err)
-		}
+		checkNext(t, g, ErrRevoked, "a call after the seal")
 	})
 }
 
