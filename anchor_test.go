@@ -214,7 +214,7 @@ func TestClockBeforeTheEpochIsLost(t *testing.T) {
 }
 
 func TestOwnBurstIsNoClockThatIsBehind(t *testing.T) {
-	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{WallEveryCall: true, MaxRollback: 1}}, func(t *testing.T, clock *testClock, g *Generator) {
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{WallEveryCall: true, MaxRollback: 1}}, func(t *testing.T, _ *testClock, g *Generator) {
 		for range 1000 {
 			mustNext(t, g)
 		}

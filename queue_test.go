@@ -49,7 +49,7 @@ func TestBatchThatCannotBeHadInTimeIsRefusedBeforeAnythingIsUsed(t *testing.T) {
 }
 
 func TestRefusalCountsThoseThatWaitAlready(t *testing.T) {
-	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, clock *testClock, g *Generator) {
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{Start: SequenceStart{Rule: StartZero}}}, func(t *testing.T, _ *testClock, g *Generator) {
 		first := make(chan error, 1)
 		go func() { first <- g.Fill(t.Context(), make([]ID, 16*(800+11))) }()
 		synctest.Wait()
@@ -124,7 +124,7 @@ func TestRefusedCallsUseNoTickUp(t *testing.T) {
 }
 
 func TestWaitWithoutLimitIsAWait(t *testing.T) {
-	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxWait: math.MaxInt64}}, func(t *testing.T, clock *testClock, g *Generator) {
+	generate(t, GeneratorConfig{Layout: smallLayout(), Policy: Policy{MaxWait: math.MaxInt64}}, func(t *testing.T, _ *testClock, g *Generator) {
 		if err := g.Fill(t.Context(), make([]ID, 16*5000)); err != nil {
 			t.Error(err)
 		}
@@ -297,7 +297,7 @@ func TestLaterCallThatNeedNotWaitIsServedAfterThoseThatDo(t *testing.T) {
 }
 
 func TestLeaderThatGivesUpIsSucceeded(t *testing.T) {
-	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, _ *testClock, g *Generator) {
 		mustFill(t, g, 16*9)
 		ctx, cancel := context.WithCancel(t.Context())
 		leader, second := make(chan error, 1), make(chan error, 1)

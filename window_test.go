@@ -128,7 +128,7 @@ func TestCallThatLookedBeforeTheRevocationTakesNothing(t *testing.T) {
 		"it takes one after others took it": func(g *Generator, _, _, bound uint64) bool { return g.state.Add(1000)-1 < bound },
 	} {
 		t.Run(name, func(t *testing.T) {
-			generate(t, GeneratorConfig{}, func(t *testing.T, clock *testClock, g *Generator) {
+			generate(t, GeneratorConfig{}, func(t *testing.T, _ *testClock, g *Generator) {
 				mustNext(t, g)
 				now, ok := g.now()
 				if !ok {
@@ -150,7 +150,7 @@ func TestCallThatLookedBeforeTheRevocationTakesNothing(t *testing.T) {
 // The seal is one step. Slots that are taken just before it are counted, and it
 // overwrites nothing.
 func TestRevocationCountsWhatIsTakenJustBeforeTheSeal(t *testing.T) {
-	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, _ *testClock, g *Generator) {
 		mustNext(t, g)
 		var last Parts
 		g.state.meanwhile = func() {

@@ -25,8 +25,5 @@ func TestCallFailsWithTheStoresErrorAfterMaxWait(t *testing.T) {
 		if s := tickets.Status(); s.Waiting != 0 || !errors.Is(s.LastError, faultstore.ErrInjected) {
 			t.Errorf("its status is %+v", s)
 		}
-		if err := tickets.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
 	})
 }

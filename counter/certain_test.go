@@ -34,13 +34,8 @@ func goneBack(t *testing.T) *setting {
 
 func (s *setting) open() *counter.Segments {
 	s.Helper()
-	process, err := counter.OpenSegments(s.Context(), counter.SegmentsConfig{
-		Config: counter.Config{Store: s.memory.Client(), Name: "users", MaxWait: 5 * time.Minute}, Step: 100, MostStep: 100,
-	})
-	if err != nil {
-		s.Fatal(err)
-	}
-	return process
+	config := counter.Config{Store: s.memory.Client(), Name: "users", MaxWait: 5 * time.Minute}
+	return openLimited(s.T, counter.SegmentsConfig{Config: config, Step: 100, MostStep: 100})
 }
 
 func (s *setting) close(process *counter.Segments) {
@@ -70,10 +65,7 @@ func (s *setting) failover(lag time.Duration) {
 // set raises the counter to 10,000, unless it is there.
 func (s *setting) set(ctx context.Context, patience counter.Patience) error {
 	s.Helper()
-	info, err := counter.Show(ctx, s.memory.Client(), "default", "users")
-	if err != nil {
-		s.Fatal(err)
-	}
+	info := show(s.T, s.memory.Client(), "users")
 	raised, err := info.Raised("", max(10_000, info.Lanes[0].Next))
 	if err != nil {
 		s.Fatal(err)

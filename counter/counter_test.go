@@ -3,13 +3,17 @@ package counter_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -28,6 +32,62 @@ func openTickets(t *testing.T, c counter.Config) *counter.Tickets {
 	return tickets
 }
 
+// openLimited opens segments of a configuration, which are closed when the test ends.
+func openLimited(t *testing.T, c counter.SegmentsConfig) *counter.Segments {
+	t.Helper()
+	segments, err := counter.OpenSegments(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = segments.Close(context.Background()) })
+	return segments
+}
+
+// fill draws n numbers, which there must be.
+func fill(t *testing.T, c interface {
+	Fill(ctx context.Context, ids []snowfence.ID) error
+}, n int,
+) []snowfence.ID {
+	t.Helper()
+	ids := make([]snowfence.ID, n)
+	if err := c.Fill(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// next draws a number, which there must be.
+func next[T any](t *testing.T, c interface {
+	Next(ctx context.Context) (T, error)
+},
+) T {
+	t.Helper()
+	got, err := c.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func show(t *testing.T, s store.Store, name string) counter.Info {
+	t.Helper()
+	info, err := counter.Show(t.Context(), s, "default", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info
+}
+
+// while is a plan whose calls of some verbs, or of any, have a fault while it is on.
+func while(on *atomic.Bool, fault faultstore.Fault, verbs ...faultstore.Verb) faultstore.Plan {
+	return func(c faultstore.Call) faultstore.Fault {
+		if on.Load() && (len(verbs) == 0 || slices.Contains(verbs, c.Verb)) {
+			return fault
+		}
+		return faultstore.Fault{}
+	}
+}
+
 func TestCountersKeepTheirRules(t *testing.T) {
 	for name, loss := range map[string]time.Duration{"durable": 0, "lossy": 50 * time.Millisecond} {
 		memory := memstore.NewWith(memstore.Config{Loss: loss})
@@ -39,31 +99,15 @@ func TestCountersKeepTheirRules(t *testing.T) {
 
 func TestCounterThatMustExistIsNeverBegun(t *testing.T) {
 	memory := memstore.New()
-	open := map[string]func(counter.Config) error{
-		"segments": func(c counter.Config) error {
-			s, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: c})
+	open := map[string]func(counter.Config) error{}
+	for name, kind := range kinds {
+		open[name] = func(c counter.Config) error {
+			s, err := kind(t.Context(), c)
 			if err == nil {
-				_, err = s.Next(t.Context())
-				err = errors.Join(err, s.Close(t.Context()))
+				err = errors.Join(s.Fill(t.Context(), make([]snowfence.ID, 1)), s.Close(t.Context()))
 			}
 			return err
-		},
-		"tickets": func(c counter.Config) error {
-			s, err := counter.OpenTickets(t.Context(), c)
-			if err == nil {
-				_, err = s.Next(t.Context())
-				err = errors.Join(err, s.Close(t.Context()))
-			}
-			return err
-		},
-		"daily": func(c counter.Config) error {
-			s, err := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: c})
-			if err == nil {
-				_, err = s.Next(t.Context())
-				err = errors.Join(err, s.Close(t.Context()))
-			}
-			return err
-		},
+		}
 	}
 	for name, use := range open {
 		config := counter.Config{Store: memory.Client(), Name: name, Existing: true}

@@ -99,11 +99,7 @@ func (c *crowd) judge() (burnt int64) {
 	pass(time.Minute) // reservations under way end
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	info, err := counter.Show(c.Context(), c.memory.Client(), "default", "orders")
-	if err != nil {
-		c.Fatal(err)
-	}
-	burnt = info.Lanes[0].Next - 1 - int64(len(c.given))
+	burnt = show(c.T, c.memory.Client(), "orders").Lanes[0].Next - 1 - int64(len(c.given))
 	for i, last := range c.last {
 		if time.Since(last) > 70*time.Second {
 			c.Errorf("process %d got its last number %s ago", i, time.Since(last))

@@ -208,9 +208,7 @@ func TestDateThatIsForgottenIsNeverBegunAgain(t *testing.T) {
 	first := clock.Wall()
 	for day := range 11 {
 		clock.set(first.AddDate(0, 0, day))
-		if _, err := d.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		next(t, d)
 	}
 	for day, refused := range map[int]bool{-1: true, 0: true, 1: false, 10: false} {
 		clock.set(first.AddDate(0, 0, day))
@@ -289,9 +287,7 @@ func TestDailyCallThatHasItsNumberWaitsForNoOtherDate(t *testing.T) {
 			return faultstore.Fault{}
 		}, nil)
 		d, clock := openDaily(t, slow, "UTC", func(c *counter.DailyConfig) { c.MaxWait = 2 * time.Second })
-		if _, err := d.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		next(t, d)
 		begun := time.Now()
 		var today sync.WaitGroup
 		today.Go(func() {
@@ -330,9 +326,7 @@ func atAChangeOfDate(t *testing.T, maxWait, takes time.Duration, want string) {
 		return f
 	}, nil)
 	d, clock := openDaily(t, slow, "UTC", func(c *counter.DailyConfig) { c.MaxWait, c.RequestTimeout = maxWait, time.Minute })
-	if _, err := d.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	next(t, d)
 	var calls sync.WaitGroup
 	next := func(want string) {
 		begun := time.Now()

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
@@ -17,22 +16,8 @@ import (
 
 func openSegments(t *testing.T, s store.Store, step int64) *counter.Segments {
 	t.Helper()
-	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
-		Config: counter.Config{Store: s, Name: "users", MaxWait: 10 * time.Second}, Step: step, MostStep: step,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return segments
-}
-
-func fill(t *testing.T, s *counter.Segments, n int) []snowfence.ID {
-	t.Helper()
-	ids := make([]snowfence.ID, n)
-	if err := s.Fill(t.Context(), ids); err != nil {
-		t.Fatal(err)
-	}
-	return ids
+	config := counter.Config{Store: s, Name: "users", MaxWait: 10 * time.Second}
+	return openLimited(t, counter.SegmentsConfig{Config: config, Step: step, MostStep: step})
 }
 
 // TestNumbersAreGivenBackOnce loses the reply to a write that gave numbers back. Until the process
@@ -66,11 +51,6 @@ func TestNumbersAreGivenBackOnce(t *testing.T) {
 		if got := fill(t, third, 1); held[0] != 6 || got[0] != 21 {
 			t.Errorf("the second got %v, and the third %v", held, got)
 		}
-		for _, s := range []*counter.Segments{second, third} {
-			if err := s.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}
 	})
 }
 
@@ -87,9 +67,6 @@ func TestWhatIsLeftIsGivenBackUnlessNumbersWereReservedAfterIt(t *testing.T) {
 	third := openSegments(t, memory.Client(), 10)
 	if got := fill(t, third, 1); got[0] != 11 {
 		t.Errorf("the third got %v: the second's were the last, the first's were not", got)
-	}
-	if err := third.Close(t.Context()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -12,28 +12,42 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
+	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// segmentsBehind opens segments of ten numbers behind a guard, on each way on which a guard is used.
-func segmentsBehind() map[string]func(context.Context, counter.Guard) (*counter.Segments, error) {
-	return map[string]func(context.Context, counter.Guard) (*counter.Segments, error){
-		"a register": func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
-			config := counter.Config{Store: memstore.New().Client(), Name: "orders", Guard: g}
+// behind is where segments of ten numbers are counted behind a guard.
+type behind struct {
+	open func(context.Context, counter.Guard) (*counter.Segments, error)
+	next func(*testing.T) int64
+}
+
+// segmentsBehind are the ways on which a guard is used.
+func segmentsBehind() map[string]behind {
+	s, foreign := memstore.New().Client(), &table{next: 1}
+	return map[string]behind{
+		"a register": {func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
+			config := counter.Config{Store: s, Name: "orders", Guard: g}
 			return counter.OpenSegments(ctx, counter.SegmentsConfig{Config: config, Step: 10, MostStep: 10})
-		},
-		"another system's table": func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
-			return counter.NewSegments(ctx, counter.Guarded(&table{next: 1}, g, "orders"), counter.SegmentsConfig{Config: counter.Config{Name: "orders"}, Step: 10, MostStep: 10})
-		},
+		}, func(t *testing.T) int64 {
+			t.Helper()
+			if _, err := counter.Show(t.Context(), s, "default", "orders"); errors.Is(err, store.ErrNotFound) {
+				return 1
+			}
+			return show(t, s, "orders").Lanes[0].Next
+		}},
+		"another system's table": {func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
+			return counter.NewSegments(ctx, counter.Guarded(foreign, g, "orders"), counter.SegmentsConfig{Config: counter.Config{Name: "orders"}, Step: 10, MostStep: 10})
+		}, func(*testing.T) int64 { return foreign.next }},
 	}
 }
 
 // TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout has a connection to the guard that falls silent. New
 // connections work.
 func TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout(t *testing.T) {
-	for name, open := range segmentsBehind() {
-		for reply, verb := range map[string]faultstore.Verb{"a mark": faultstore.Get, "a raise": faultstore.Swap} {
+	for reply, verb := range map[string]faultstore.Verb{"a mark": faultstore.Get, "a raise": faultstore.Swap} {
+		for name, counted := range segmentsBehind() {
 			t.Run(reply+" of "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var silent atomic.Bool
@@ -43,7 +57,7 @@ func TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout(t *testing.T) {
 						}
 						return faultstore.Fault{}
 					}, nil)
-					segments, err := open(t.Context(), storeGuard(t, marks))
+					segments, err := counted.open(t.Context(), storeGuard(t, marks))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -67,14 +81,14 @@ func TestReplyOfAGuardThatNeverComesCostsOneRequestTimeout(t *testing.T) {
 
 // TestCounterIsFullIfItsGuardLeavesNoNumber has a mark at and above the greatest number.
 func TestCounterIsFullIfItsGuardLeavesNoNumber(t *testing.T) {
-	for name, open := range segmentsBehind() {
+	for name, counted := range segmentsBehind() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				guard := storeGuard(t, memstore.New().Client())
 				if err := guard.Raise(t.Context(), 1, math.MaxInt64); err != nil {
 					t.Fatal(err)
 				}
-				segments, err := open(t.Context(), guard)
+				segments, err := counted.open(t.Context(), guard)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,7 +1,6 @@
 package counter_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -30,12 +29,7 @@ func storeGuard(t *testing.T, marks store.Store) *counter.StoreGuard {
 
 // slowed is a client of a store whose calls take a second each while slow is set.
 func slowed(m *memstore.Memory, slow *atomic.Bool) store.Store {
-	return faultstore.New(m.Client(), func(faultstore.Call) faultstore.Fault {
-		if slow.Load() {
-			return faultstore.Fault{Delay: time.Second}
-		}
-		return faultstore.Fault{}
-	}, nil)
+	return faultstore.New(m.Client(), while(slow, faultstore.Fault{Delay: time.Second}), nil)
 }
 
 // setBack is where tickets are counted, which can be set back to an earlier state.
@@ -79,21 +73,20 @@ func TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate(t *testing.T) 
 				var slow atomic.Bool
 				counted := start(func() { slow.Store(true) })
 				first, second := counted.open(t, storeGuard(t, slowed(marks, &slow))), counted.open(t, storeGuard(t, marks.Client()))
-				next := func(tickets *counter.Tickets, n int) snowfence.ID {
-					ids := make([]snowfence.ID, n)
-					if err := tickets.Fill(t.Context(), ids); err != nil {
-						t.Error(err)
-					}
-					return ids[0]
-				}
-				next(first, 1)
+				fill(t, first, 1)
 				slow.Store(false)
 				counted.save()
 				got := make(chan snowfence.ID)
-				go func() { got <- next(first, 3) }()
+				go func() {
+					ids := make([]snowfence.ID, 3)
+					if err := first.Fill(t.Context(), ids); err != nil {
+						t.Error(err)
+					}
+					got <- ids[0]
+				}()
 				synctest.Wait() // it has reserved, and the raise is under way
 				counted.back()
-				other := next(second, 1) // the mark is within the range of the first one then
+				other := fill(t, second, 1)[0] // the mark is within the range of the first one then
 				slow.Store(false)
 				if id := <-got; id <= other {
 					t.Errorf("the process that raised late gives %d, the other one %d", id, other)
@@ -110,33 +103,9 @@ func TestNumberIsGivenByOneProcessThoughAnotherRaisesTheGuardLate(t *testing.T) 
 
 // TestNothingIsReservedWhileAGuardCanNotBeRaised has a store of marks whose disk is full: it answers reads.
 func TestNothingIsReservedWhileAGuardCanNotBeRaised(t *testing.T) {
-	for name, start := range map[string]func() (open func(context.Context, counter.Guard) (*counter.Segments, error), next func(*testing.T) int64){
-		"a register": func() (func(context.Context, counter.Guard) (*counter.Segments, error), func(*testing.T) int64) {
-			s := memstore.New().Client()
-			return func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
-					return counter.OpenSegments(ctx, counter.SegmentsConfig{Config: counter.Config{Store: s, Name: "orders", Guard: g}, Step: 10, MostStep: 10})
-				}, func(t *testing.T) int64 {
-					t.Helper()
-					info, err := counter.Show(t.Context(), s, "default", "orders")
-					if errors.Is(err, store.ErrNotFound) {
-						return 1
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					return info.Lanes[0].Next
-				}
-		},
-		"another system's table": func() (func(context.Context, counter.Guard) (*counter.Segments, error), func(*testing.T) int64) {
-			foreign := &table{next: 1}
-			return func(ctx context.Context, g counter.Guard) (*counter.Segments, error) {
-				return counter.NewSegments(ctx, counter.Guarded(foreign, g, "orders"), counter.SegmentsConfig{Config: counter.Config{Name: "orders"}, Step: 10, MostStep: 10})
-			}, func(*testing.T) int64 { return foreign.next }
-		},
-	} {
+	for name, counted := range segmentsBehind() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				open, next := start()
 				var full atomic.Bool
 				marks := faultstore.New(memstore.New().Client(), func(c faultstore.Call) faultstore.Fault {
 					return faultstore.Fault{Before: c.Verb == faultstore.Swap && full.Load(), Delay: time.Millisecond}
@@ -144,15 +113,15 @@ func TestNothingIsReservedWhileAGuardCanNotBeRaised(t *testing.T) {
 				guard := storeGuard(t, marks)
 				full.Store(true)
 				for range 3 { // processes that start
-					if _, err := open(t.Context(), guard); !errors.Is(err, faultstore.ErrInjected) {
+					if _, err := counted.open(t.Context(), guard); !errors.Is(err, faultstore.ErrInjected) {
 						t.Fatalf("it opened, or failed with %v", err)
 					}
 				}
-				if n := next(t); n != 1 {
+				if n := counted.next(t); n != 1 {
 					t.Errorf("processes that could not open have reserved up to %d", n)
 				}
 				full.Store(false)
-				segments, err := open(t.Context(), guard)
+				segments, err := counted.open(t.Context(), guard)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -160,7 +129,7 @@ func TestNothingIsReservedWhileAGuardCanNotBeRaised(t *testing.T) {
 				for begun := time.Now(); time.Since(begun) < time.Hour; {
 					_ = segments.Fill(t.Context(), make([]snowfence.ID, 7))
 				}
-				if n := next(t); n > 40 {
+				if n := counted.next(t); n > 40 {
 					t.Errorf("in an hour numbers were reserved up to %d, in steps of 10", n)
 				}
 				full.Store(false)

@@ -15,40 +15,30 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// opened is a counter of any kind, which gives n numbers.
-type opened struct {
-	give  func(context.Context, int) error
-	close func(context.Context) error
-}
-
-// open opens a counter of each kind.
-func open(t *testing.T, s store.Store, guard func(name string) counter.Guard) map[string]opened {
+// open opens a counter of each kind, with its guard if there is one: a daily sequence can have none.
+func open(t *testing.T, s store.Store, guard func(name string) counter.Guard) map[string]drawer {
 	t.Helper()
-	config := func(name string) counter.Config { return counter.Config{Store: s, Name: name, Guard: guard(name)} }
-	all := map[string]opened{}
-	fill := func(fill func(context.Context, []snowfence.ID) error) func(context.Context, int) error {
-		return func(ctx context.Context, n int) error { return fill(ctx, make([]snowfence.ID, n)) }
-	}
-	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config("segments"), Step: 10, MostStep: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all["segments"] = opened{fill(segments.Fill), segments.Close}
-	tickets := openTickets(t, config("tickets"))
-	all["tickets"] = opened{fill(tickets.Fill), tickets.Close}
-	if guard("daily") == nil {
-		daily, err := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: config("daily")})
+	all := map[string]drawer{}
+	for name, kind := range kinds {
+		c := counter.Config{Store: s, Name: name}
+		if guard != nil {
+			c.Guard = guard(name)
+		}
+		if guard != nil && name == "daily" {
+			continue
+		}
+		opened, err := kind(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all["daily"] = opened{func(ctx context.Context, n int) error { _, err := daily.Fill(ctx, n); return err }, daily.Close}
+		all[name] = opened
 	}
 	return all
 }
 
-func (o opened) end(t *testing.T) {
+func end(t *testing.T, c drawer) {
 	t.Helper()
-	if err := o.close(context.Background()); err != nil {
+	if err := c.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
 }
@@ -56,27 +46,23 @@ func (o opened) end(t *testing.T) {
 func TestCounterThatWentBackwardsIsRefusedWithBothNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		counters := open(t, memory.Client(), func(string) counter.Guard { return nil })
+		counters := open(t, memory.Client(), nil)
 		earlier := map[string]memstore.Snapshot{}
 		for name, c := range counters {
-			if err := c.give(t.Context(), 25); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, c, 25)
 			synctest.Wait() // the segment ahead is reserved
 			earlier[name] = memory.Snapshot()
-			if err := c.give(t.Context(), 100); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, c, 100)
 			synctest.Wait()
 		}
 		for name, c := range counters {
 			memory.Restore(earlier[name])
-			err := c.give(t.Context(), 1000)
+			err := c.Fill(t.Context(), make([]snowfence.ID, 1000))
 			var back *counter.BackwardsError
 			if !errors.As(err, &back) || back.Next > back.Mark || back.Mark < 125 {
 				t.Errorf("%s: %v", name, err)
 			}
-			c.end(t)
+			end(t, c)
 		}
 	})
 }
@@ -93,11 +79,9 @@ func TestGuardNoticesWhatNoProcessRemembers(t *testing.T) {
 		}
 		before := memory.Snapshot()
 		for name, c := range open(t, memory.Client(), guard) {
-			if err := c.give(t.Context(), 25); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, c, 25)
 			synctest.Wait()
-			c.end(t)
+			end(t, c)
 			if mark, err := guard(name).Mark(t.Context()); err != nil || mark < 25 {
 				t.Fatalf("the mark of %s is %d (%v)", name, mark, err)
 			}
@@ -159,9 +143,7 @@ func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 	source := counter.Guarded(foreign, storeGuard(t, memstore.New().Client()), "leaf orders")
 	tickets := counter.NewTickets(source, counter.Config{Name: "orders"})
 	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
-	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 7)); err != nil {
-		t.Fatal(err)
-	}
+	fill(t, tickets, 7)
 	foreign.next = 103 // a stale copy was promoted
 	var back *counter.BackwardsError
 	if _, err := tickets.Next(t.Context()); !errors.As(err, &back) || back.Next != 103 || back.Mark != 106 || back.Counter != "leaf orders" {
@@ -193,13 +175,9 @@ func TestCounterThatWentBackByOneNumberIsRefused(t *testing.T) {
 				return openTickets(t, config)
 			}
 			tickets := start()
-			if err := tickets.Fill(t.Context(), make([]snowfence.ID, 2)); err != nil {
-				t.Fatal(err)
-			}
+			fill(t, tickets, 2)
 			before := memory.Snapshot()
-			if _, err := tickets.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			next(t, tickets)
 			memory.Restore(before)
 			if test.again {
 				tickets = start()

@@ -58,30 +58,22 @@ func TestOperatorRaisesACounterAndNeverLowersIt(t *testing.T) {
 func TestDateThatASequenceLacksIsSetByTheRulesOfItsProcesses(t *testing.T) {
 	s := memstore.New().Client()
 	d, clock := openDaily(t, s, "UTC", nil)
-	next := func(want string) {
+	gives := func(want string) {
 		t.Helper()
 		if text, err := d.Next(t.Context()); err != nil || !strings.HasSuffix(text, want) {
 			t.Errorf("it gave %s, not %s: %v", text, want, err)
 		}
 	}
-	show := func() counter.Info {
-		t.Helper()
-		info, err := counter.Show(t.Context(), s, "default", "invoices")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info
-	}
-	next("20261122001")
+	gives("20261122001")
 	for date, value := range map[string]string{"": `""`, "20261131": "20261131"} {
-		_, err := show().Raised(date, 50)
+		_, err := show(t, s, "invoices").Raised(date, 50)
 		want := "snowfence: date is " + value + ": must be like 20261122: counter invoices counts by date"
 		if err == nil || err.Error() != want {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
 	for _, date := range []string{"20261130", "20261123", "20261124", "20261125", "20261126", "20261127", "20261128", "20261129", "20261120", "20261121"} {
-		raised, err := show().Raised(date, 50)
+		raised, err := show(t, s, "invoices").Raised(date, 50)
 		if err == nil {
 			_, err = counter.Set(t.Context(), s, raised, counter.Operator{})
 		}
@@ -90,15 +82,15 @@ func TestDateThatASequenceLacksIsSetByTheRulesOfItsProcesses(t *testing.T) {
 			t.Fatalf("date %s: %v, %v", date, raised.Lanes, err)
 		}
 	}
-	next("20261122002")
+	gives("20261122002")
 	clock.set(clock.Wall().AddDate(0, 0, 1))
-	next("20261123050")
+	gives("20261123050")
 	var forgotten *counter.DateError
-	if _, err := show().Raised("20261120", 60); !errors.As(err, &forgotten) || forgotten.Oldest != "20261121" {
+	if _, err := show(t, s, "invoices").Raised("20261120", 60); !errors.As(err, &forgotten) || forgotten.Oldest != "20261121" {
 		t.Errorf("a date that is forgotten: %v", err)
 	}
 	var wrong *counter.ConfigError
-	if _, err := show().Raised("20261201", 0); !errors.As(err, &wrong) || wrong.Field != "next" {
+	if _, err := show(t, s, "invoices").Raised("20261201", 0); !errors.As(err, &wrong) || wrong.Field != "next" {
 		t.Errorf("a new date below its first number: %v", err)
 	}
 }
@@ -122,15 +114,9 @@ func TestCounterIsSetAboveTheLimitOfItsLastWriter(t *testing.T) {
 			open := func() *counter.Tickets {
 				return openTickets(t, x.config)
 			}
-			if _, err := open().Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			next(t, open())
 			for _, next := range []int64{x.set, x.got} { // the second time it is there already
-				info, err := counter.Show(t.Context(), s, "default", "orders")
-				if err != nil {
-					t.Fatal(err)
-				}
-				raised, err := info.Raised("", next)
+				raised, err := show(t, s, "orders").Raised("", next)
 				if err == nil {
 					raised, err = counter.Set(t.Context(), s, raised, counter.Operator{})
 				}
@@ -150,13 +136,8 @@ func TestCounterIsSetAboveTheLimitOfItsLastWriter(t *testing.T) {
 	}
 	s := memstore.New().Client()
 	d, _ := openDaily(t, s, "UTC", func(c *counter.DailyConfig) { c.Digits = 1 })
-	if _, err := d.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	info, err := counter.Show(t.Context(), s, "default", "invoices")
-	if err != nil {
-		t.Fatal(err)
-	}
+	next(t, d)
+	info := show(t, s, "invoices")
 	if _, err := info.Raised("20261122", 11); err == nil {
 		t.Error("set beyond the end of a date")
 	}

@@ -44,11 +44,7 @@ func TestSegmentsOpenAtTheirLimitAndTheirCallsFail(t *testing.T) {
 	config := counter.Config{Store: s, Name: "users", Limit: 10}
 	var segments *counter.Segments
 	for range 2 { // the first one has every number
-		var err error
-		if segments, err = counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config}); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = segments.Close(context.Background()) })
+		segments = openLimited(t, counter.SegmentsConfig{Config: config})
 	}
 	var full *counter.FullError
 	if _, err := segments.Next(t.Context()); !errors.As(err, &full) || full.Limit != 10 {

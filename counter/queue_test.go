@@ -29,9 +29,7 @@ func openDistant(t *testing.T) (*counter.Tickets, *distant) {
 	t.Helper()
 	d := &distant{before: 100 * time.Millisecond, after: 100 * time.Millisecond}
 	tickets := openTickets(t, counter.Config{Store: memstore.New().Client(), Name: "orders", MaxWait: 3 * time.Second, Guard: d})
-	if _, err := tickets.Next(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	next(t, tickets)
 	d.sent = 0
 	return tickets, d
 }
@@ -146,9 +144,6 @@ func TestCallThatFindsNoReservationMakesOneForAllThatWait(t *testing.T) {
 				if d.sent != test.sent {
 					t.Errorf("%d reservations were sent, must be %d", d.sent, test.sent)
 				}
-				if err := tickets.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
 			})
 		})
 	}
@@ -180,9 +175,6 @@ func TestReservationAfterOneThatWasLeftOutlivesItsCall(t *testing.T) {
 			{begins: 0, err: counter.ErrUnavailable, ends: 3000}, {begins: 3500, err: counter.ErrUnavailable, ends: 6500},
 			{begins: 7000, want: 2, ends: 8600},
 		})
-		if err := tickets.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -226,9 +218,7 @@ func (d *deaf) Reserve(_ context.Context, need func() int64) (counter.Range, err
 func TestCallsWaitNoLongerForASourceThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tickets := counter.NewTickets(&deaf{}, counter.Config{Name: "orders", MaxWait: 3 * time.Second})
-		if _, err := tickets.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		next(t, tickets)
 		draw(t, tickets, []drawn{
 			{begins: 0, err: counter.ErrUnavailable, ends: 3000}, {begins: 10, leaves: 50, err: context.DeadlineExceeded, ends: 50},
 		})

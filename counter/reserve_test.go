@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,17 +62,9 @@ func TestReservedSegmentIsOfItsCallerAlone(t *testing.T) {
 
 func TestSegmentThatCanNotBeReservedSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		away := false
-		link := faultstore.New(memstore.New().Client(), func(faultstore.Call) faultstore.Fault {
-			if away {
-				return faultstore.Fault{Delay: time.Hour}
-			}
-			return faultstore.Fault{}
-		}, nil)
-		s, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: counter.Config{Store: link, Name: "users", Limit: 15}, Step: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		var away atomic.Bool
+		link := faultstore.New(memstore.New().Client(), while(&away, faultstore.Fault{Delay: time.Hour}), nil)
+		s := openLimited(t, counter.SegmentsConfig{Config: counter.Config{Store: link, Name: "users", Limit: 15}, Step: 10})
 		// 1 to 10 are in hand.
 		if r, err := s.Reserve(t.Context(), 10); err != nil || r != (counter.Range{First: 11, Increment: 1, Count: 5}) {
 			t.Errorf("the last numbers: %+v, %v", r, err)
@@ -79,7 +72,7 @@ func TestSegmentThatCanNotBeReservedSaysWhy(t *testing.T) {
 		if _, err := s.Reserve(t.Context(), 10); !errors.Is(err, counter.ErrFull) {
 			t.Errorf("beyond the limit: %v", err)
 		}
-		away = true
+		away.Store(true)
 		began := time.Now()
 		if _, err := s.Reserve(t.Context(), 10); !errors.Is(err, counter.ErrUnavailable) || time.Since(began) != time.Second {
 			t.Errorf("without the store: %v after %s", err, time.Since(began))
@@ -89,7 +82,7 @@ func TestSegmentThatCanNotBeReservedSaysWhy(t *testing.T) {
 		if _, err := s.Reserve(given, 10); !errors.Is(err, context.Canceled) {
 			t.Errorf("of a caller that left: %v", err)
 		}
-		away = false
+		away.Store(false)
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -58,9 +58,7 @@ func TestRecordThatIsGoneIsRefusedOnceItIsSettled(t *testing.T) {
 		memory := memstore.NewWith(memstore.Config{Loss: 5 * time.Second})
 		empty := memory.Snapshot()
 		first, _ := openDaily(t, memory.Client(), "UTC", nil)
-		if _, err := first.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		next(t, first)
 		synctest.Wait()
 		at(time.Now(), 10_000) // the step ahead is confirmed
 		second, clock := openDaily(t, memory.Client(), "UTC", nil)

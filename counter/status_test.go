@@ -23,10 +23,7 @@ func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
 	created := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	clock.set(created)
 	tickets := openHundred(t, memstore.New().Client(), clock)
-	ids := make([]snowfence.ID, 10)
-	if err := tickets.Fill(t.Context(), ids); err != nil {
-		t.Fatal(err)
-	}
+	fill(t, tickets, 10)
 	const day = 24 * time.Hour
 	for _, test := range []struct{ after, in time.Duration }{{0, 0}, {day - 1, 0}, {day, 9 * day}, {10 * day, 90 * day}} {
 		clock.set(created.Add(test.after))
@@ -38,9 +35,7 @@ func TestRateOfACounterIsThatOfAllItsDaysButNotOfTheFirst(t *testing.T) {
 			t.Errorf("after %s it runs out at %s, want %s", test.after, got, want)
 		}
 	}
-	if err := tickets.Fill(t.Context(), make([]snowfence.ID, 90)); err != nil {
-		t.Fatal(err)
-	}
+	fill(t, tickets, 90)
 	last := clock.Wall()
 	clock.set(last.Add(day))
 	if s := tickets.Status(); s.Left != 0 || !s.RunsOut.Equal(last) {
@@ -52,12 +47,8 @@ func TestNumbersInHandAreLeft(t *testing.T) {
 	clock := &setClock{Clock: snowfence.SystemClock()}
 	created := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	clock.set(created)
-	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
-		Config: counter.Config{Store: memstore.New().Client(), Name: "users", Limit: 500, Clock: clock},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := counter.Config{Store: memstore.New().Client(), Name: "users", Limit: 500, Clock: clock}
+	segments := openLimited(t, counter.SegmentsConfig{Config: config})
 	clock.set(created.Add(48 * time.Hour))
 	for _, test := range []struct {
 		given, left int
@@ -68,16 +59,11 @@ func TestNumbersInHandAreLeft(t *testing.T) {
 			t.Errorf("after %d more: %d left of %d until %s, want %d until %s", test.given, s.Left, s.Total, s.RunsOut, test.left, test.runsOut)
 		}
 	}
-	if err := segments.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestStatusShowsBeforeTheFirstCallHowFarTheCounterIs(t *testing.T) {
 	s := memstore.New().Client()
-	if err := openHundred(t, s, nil).Fill(t.Context(), make([]snowfence.ID, 95)); err != nil {
-		t.Fatal(err)
-	}
+	fill(t, openHundred(t, s, nil), 95)
 	if got := openHundred(t, s, nil).Status(); got.Next != 96 || got.Left != 5 || got.Total != 100 {
 		t.Errorf("next %d, %d left of %d, want 96, 5 of 100", got.Next, got.Left, got.Total)
 	}
@@ -101,16 +87,9 @@ func TestDailyStatusIsOfTodayThoughYesterdayIsFull(t *testing.T) {
 }
 
 func TestSegmentsInHandAreShown(t *testing.T) {
-	segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
-		Config: counter.Config{Store: memstore.New().Client(), Name: "orders", Start: 1, Increment: 2}, Step: 10, MostStep: 10,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = segments.Close(t.Context()) })
-	if err := segments.Fill(t.Context(), make([]snowfence.ID, 3)); err != nil {
-		t.Fatal(err)
-	}
+	config := counter.Config{Store: memstore.New().Client(), Name: "orders", Start: 1, Increment: 2}
+	segments := openLimited(t, counter.SegmentsConfig{Config: config, Step: 10, MostStep: 10})
+	fill(t, segments, 3)
 	held := segments.Status().Held
 	if want := (counter.Range{First: 7, Increment: 2, Count: 7}); len(held) == 0 || held[0] != want {
 		t.Errorf("held are %+v, want %+v first", held, want)
@@ -129,32 +108,22 @@ func (every5th) Reserve(_ context.Context, need func() int64) (counter.Range, er
 
 func TestStatusShowsTheIncrement(t *testing.T) {
 	apart := counter.Config{Store: memstore.New().Client(), Name: "orders", Increment: 3}
-	own, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: apart})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = own.Close(t.Context()) })
+	own := openLimited(t, counter.SegmentsConfig{Config: apart})
 	apart.Name = "tickets"
 	tickets := openTickets(t, apart)
 	others, err := counter.NewSegments(t.Context(), every5th{}, counter.SegmentsConfig{Step: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tickets.Close(t.Context()) })
 	t.Cleanup(func() { _ = others.Close(t.Context()) })
 	for name, test := range map[string]struct {
-		of interface {
-			Fill(ctx context.Context, ids []snowfence.ID) error
-			Status() counter.Status
-		}
+		of   drawer
 		want int64
 	}{"segments": {own, 3}, "tickets": {tickets, 3}, "segments of another source": {others, 5}} {
 		if got := test.of.Status().Increment; got != test.want {
 			t.Errorf("%s before the first call: %d, want %d", name, got, test.want)
 		}
-		if err := test.of.Fill(t.Context(), make([]snowfence.ID, 4)); err != nil {
-			t.Fatal(err)
-		}
+		fill(t, test.of, 4)
 		if got := test.of.Status().Increment; got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}

@@ -30,6 +30,18 @@ func (d texts) Fill(ctx context.Context, ids []snowfence.ID) error {
 	return err
 }
 
+// kinds open a counter of each kind.
+var kinds = map[string]func(context.Context, counter.Config) (drawer, error){
+	"segments": func(ctx context.Context, c counter.Config) (drawer, error) {
+		return counter.OpenSegments(ctx, counter.SegmentsConfig{Config: c, Step: 10, MostStep: 10})
+	},
+	"tickets": func(ctx context.Context, c counter.Config) (drawer, error) { return counter.OpenTickets(ctx, c) },
+	"daily": func(ctx context.Context, c counter.Config) (drawer, error) {
+		d, err := counter.OpenDaily(ctx, counter.DailyConfig{Config: c})
+		return texts{d}, err
+	},
+}
+
 func TestCallForMoreThanIsLeftTakesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name                       string
@@ -63,9 +75,7 @@ func TestCallForMoreThanIsLeftTakesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer c.Close(context.Background()) //nolint:errcheck // nothing is left behind
-				if err := c.Fill(t.Context(), make([]snowfence.ID, test.given)); err != nil {
-					t.Fatal(err)
-				}
+				fill(t, c, test.given)
 				var full *counter.FullError
 				for range 3 {
 					if err := c.Fill(t.Context(), make([]snowfence.ID, test.tooMany)); !errors.As(err, &full) || full.Limit != test.limit {
@@ -80,8 +90,8 @@ func TestCallForMoreThanIsLeftTakesNothing(t *testing.T) {
 					t.Errorf("then %d numbers: %v", test.left, err)
 				}
 				synctest.Wait()
-				if info, err := counter.Show(t.Context(), s, "default", "orders"); err != nil || info.Lanes[0].Next != int64(test.next) {
-					t.Errorf("the store has %v (%v), must have %d next", info.Lanes, err, test.next)
+				if info := show(t, s, "orders"); info.Lanes[0].Next != int64(test.next) {
+					t.Errorf("the store has %v, must have %d next", info.Lanes, test.next)
 				}
 			})
 		})
@@ -92,15 +102,9 @@ func TestNumbersThatAnotherProcessGaveBackCountAsLeft(t *testing.T) {
 	memory := memstore.New()
 	var all []*counter.Segments
 	for range 2 {
-		s, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{
-			Config: counter.Config{Store: memory.Client(), Name: "users", Limit: 20}, Step: 10,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, s)
+		config := counter.Config{Store: memory.Client(), Name: "users", Limit: 20}
+		all = append(all, openLimited(t, counter.SegmentsConfig{Config: config, Step: 10}))
 	}
-	defer all[0].Close(t.Context()) //nolint:errcheck // nothing is left
 	ids := make([]snowfence.ID, 15)
 	if err := all[0].Fill(t.Context(), ids); !errors.Is(err, counter.ErrFull) {
 		t.Errorf("while the other process has 10: %v", err)
@@ -142,11 +146,8 @@ func TestCallsThatRideTogetherGetWhatIsLeftInTheirOrder(t *testing.T) {
 func TestLargeCallInAnOutageLeavesSmallOnesWhatIsInHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
-		link := faultstore.New(memstore.New().Client(), func(faultstore.Call) faultstore.Fault { return faultstore.Fault{Before: away.Load()} }, nil)
-		segments, err := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: counter.Config{Store: link, Name: "users"}, Step: 100, MostStep: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		link := faultstore.New(memstore.New().Client(), while(&away, faultstore.Fault{Before: true}), nil)
+		segments := openLimited(t, counter.SegmentsConfig{Config: counter.Config{Store: link, Name: "users"}, Step: 100, MostStep: 100})
 		fill(t, segments, 10) // the next segment is reserved, too
 		synctest.Wait()
 		away.Store(true)
@@ -166,8 +167,5 @@ func TestLargeCallInAnOutageLeavesSmallOnesWhatIsInHand(t *testing.T) {
 			t.Errorf("the last of the rest is %d", ids[39])
 		}
 		away.Store(false)
-		if err := segments.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
 	})
 }
