@@ -71,8 +71,7 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				faulty := faultstore.New(memstore.New().Client(), nil, nil)
-				h := open(t, faulty, test.worker)
+				h, faulty := openFaulty(t, test.worker)
 				faulty.Follow(faultstore.Always(test.fault))
 				pass(test.idle)
 				begun := time.Now()
@@ -95,9 +94,8 @@ func TestCloseIsBoundedByTwoRequestTimeouts(t *testing.T) {
 func TestCloseHasNothingToGiveBackAfterTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, log.keep)
-		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		h, faulty := openFaulty(t, log.keep)
+		faulty.Follow(noStore)
 		pass(2 * lease.DefaultWindow)
 		begun := time.Now()
 		if err := h.Close(t.Context()); err != nil || time.Since(begun) > 0 {

@@ -52,6 +52,36 @@ func tryOpen(t *testing.T, s store.Store, changes ...func(*fence.Config)) (*fenc
 	return fence.Open(t.Context(), c)
 }
 
+// openFaulty opens a holder on a store in memory that fails as the test says.
+func openFaulty(t *testing.T, changes ...func(*fence.Config)) (*fence.Holder, *faultstore.Store) {
+	t.Helper()
+	s := faultstore.New(memstore.New().Client(), nil, nil)
+	return open(t, s, changes...), s
+}
+
+// openJumping opens a holder on a clock that the test steps.
+func openJumping(t *testing.T, s store.Store, changes ...func(*fence.Config)) (*fence.Holder, *jumping) {
+	t.Helper()
+	clock := &jumping{Clock: snowfence.SystemClock()}
+	return open(t, s, append(changes, func(c *fence.Config) { c.Clock = clock })...), clock
+}
+
+// steady checks that a holder still has its first term.
+func steady(t *testing.T, h *fence.Holder) {
+	t.Helper()
+	if s := h.Status(); s.Term != 1 || s.Losses != 0 {
+		t.Errorf("the status is %+v", s)
+	}
+}
+
+// ready checks whether a holder is, and that it says why not.
+func ready(t *testing.T, h *fence.Holder, want bool) {
+	t.Helper()
+	if s := h.Status(); s.Ready != want || (s.LastError == nil) != want {
+		t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
+	}
+}
+
 func pinned(c *fence.Config) { c.Worker = new(int64) }
 
 // pass lets time pass in a synctest bubble: a timer there expires when every
@@ -108,10 +138,9 @@ func TestOutageThatNoCallHasMetIsAsOldAsAnyOther(t *testing.T) {
 		{time.Hour, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			faulty := faultstore.New(memstore.New().Client(), nil, nil)
-			h := open(t, faulty)
+			h, faulty := openFaulty(t)
 			for range 2 { // the second outage is not as old as the first
-				faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+				faulty.Follow(noStore)
 				pass(h.Status().Left + time.Millisecond)
 				pass(x.idle)
 				before := time.Now()
@@ -129,9 +158,8 @@ func TestOutageThatNoCallHasMetIsAsOldAsAnyOther(t *testing.T) {
 
 func TestCallsThatWaitEndWithClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, pinned)
-		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		h, faulty := openFaulty(t, pinned)
+		faulty.Follow(noStore)
 		pass(6 * time.Second)
 		ended := make(chan error)
 		go func() {
@@ -153,7 +181,7 @@ func TestCallsThatWaitEndWithClose(t *testing.T) {
 func TestOpenSaysThatTheStoreIsTheCause(t *testing.T) {
 	for _, verb := range []faultstore.Verb{faultstore.Traits, faultstore.Get, faultstore.Swap, faultstore.List, ""} {
 		synctest.Test(t, func(t *testing.T) {
-			fails := faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return verb == "" || c.Verb == verb })
+			fails := faultstore.Only(noStore, func(c faultstore.Call) bool { return verb == "" || c.Verb == verb })
 			memory := memstore.New()
 			for range bubbleLayout().Workers() { // a full pool is listed
 				if verb == faultstore.List {

@@ -148,9 +148,7 @@ func TestRestartBesideALossyStoreDoesNotWaitForItsLoss(t *testing.T) {
 				last = id
 				pass(50 * time.Millisecond)
 			}
-			if s := h.Status(); s.Term != 1 || s.Losses != 0 {
-				t.Errorf("the status is %+v", s)
-			}
+			steady(t, h)
 			if restart%2 == 0 {
 				leave(h)
 			} else if err := h.Close(t.Context()); err != nil {

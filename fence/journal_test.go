@@ -115,9 +115,8 @@ func TestJournalThatIsOfNoUseKeepsNobodyFromStarting(t *testing.T) {
 
 func TestConfigThatCanNotBeUsedLeavesTheJournalForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
 		book := &notebook{}
-		h := open(t, faulty, func(c *fence.Config) { c.Window, c.Journal = time.Hour, book })
+		h, faulty := openFaulty(t, func(c *fence.Config) { c.Window, c.Journal = time.Hour, book })
 		next(t, h)
 		faulty.Follow(noStore)
 		leave(h)
@@ -135,8 +134,7 @@ func TestStoreThatTurnsOutToLoseMoreThanTheJournalKnewEndsTheHolder(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		book := &notebook{}
 		keep := func(c *fence.Config) { c.Window, c.Journal, c.StoreName = time.Hour, book, "the same one" }
-		left := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, left, keep)
+		h, left := openFaulty(t, keep)
 		next(t, h)
 		left.Follow(noStore)
 		leave(h)

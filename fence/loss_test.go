@@ -97,8 +97,7 @@ func TestOnLossMayCloseTheHolder(t *testing.T) {
 func TestFillIsOfOneTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := memstore.New()
-		clock := &jumping{Clock: snowfence.SystemClock()}
-		h := open(t, memory.Client(), func(c *fence.Config) { c.Clock = clock })
+		h, clock := openJumping(t, memory.Client())
 		ids := make([]snowfence.ID, 2*4096*40)
 		go func() {
 			pass(20 * time.Millisecond)

@@ -66,8 +66,7 @@ func (j *journal) once(t *testing.T, parts ...string) {
 func TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, log.keep)
+		h, faulty := openFaulty(t, log.keep)
 		faulty.Follow(noStore)
 		pass(21 * time.Second)
 		log.once(t, "level=WARN", "the store does not answer", "last-answer-before=20s", "left=40s", "injected")
@@ -94,10 +93,9 @@ func TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds(t *testing.T
 func TestFailureThatARetryMendsIsNotLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, log.keep)
+		h, faulty := openFaulty(t, log.keep)
 		broken := 0
-		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool {
+		faulty.Follow(faultstore.Only(noStore, func(c faultstore.Call) bool {
 			if c.Verb == faultstore.Swap {
 				broken++
 			}
@@ -115,8 +113,7 @@ func TestClockThatStepsBackAndReturnsIsLoggedOnceEachTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log journal
-				clock := &jumping{Clock: snowfence.SystemClock()}
-				h := open(t, memstore.New().Client(), pinned, log.keep, func(c *fence.Config) { c.Clock = clock })
+				h, clock := openJumping(t, memstore.New().Client(), pinned, log.keep)
 				for times := 1; times <= 2; times++ {
 					clock.stepped.Store(int64(-time.Minute))
 					pass(200 * time.Millisecond)
@@ -148,8 +145,7 @@ func TestClockThatStepsBackAndReturnsIsLoggedOnceEachTime(t *testing.T) {
 func TestTermThatIsReplacedWithinMaxWaitIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		clock := &jumping{Clock: snowfence.SystemClock()}
-		h := open(t, memstore.New().Client(), log.keep, func(c *fence.Config) { c.Clock = clock })
+		h, clock := openJumping(t, memstore.New().Client(), log.keep)
 		clock.stepped.Store(int64(-time.Minute))
 		pass(200 * time.Millisecond)
 		next(t, h)
@@ -175,44 +171,10 @@ func TestHolderIsNotReadyWhileTheClockIsBeforeTheEpoch(t *testing.T) {
 		if _, err := h.Next(t.Context()); !errors.Is(err, snowfence.ErrBeforeEpoch) {
 			t.Errorf("the error is %v", err)
 		}
-		if h.Status().Ready {
-			t.Error("it says that it is ready")
-		}
+		ready(t, h, false)
 		clock.stepped.Store(0)
 		pass(2 * time.Second)
-		if !h.Status().Ready {
-			t.Error("it says that it is not ready")
-		}
-	})
-}
-
-func TestOpenOutsideTheLayoutsTimeNamesIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, err := tryOpen(t, memstore.New().Client(), func(c *fence.Config) { c.Layout.Epoch = time.Now().Add(time.Hour) })
-		var outside *fence.TimeError
-		if !errors.As(err, &outside) || !errors.Is(err, snowfence.ErrBeforeEpoch) || !outside.Now.Equal(time.Now()) {
-			t.Errorf("the error is %v", err)
-		}
-	})
-}
-
-func TestWaitForAWorkerIDIsLoggedEveryTenSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		memory := memstore.New()
-		open(t, memory.Client(), pinned, func(c *fence.Config) { c.Process = fence.Process{} })
-		var log journal
-		if _, err := tryOpen(t, memory.Client(), pinned, log.keep); !errors.Is(err, fence.ErrNoWorker) {
-			t.Errorf("the error is %v", err)
-		}
-		log.once(t, "level=INFO", "waiting for worker 0: held by a process that gave no name until ")
-
-		open(t, memory.Client())
-		if _, err := tryOpen(t, memory.Client(), log.keep); !errors.Is(err, fence.ErrNoWorker) {
-			t.Errorf("the error is %v", err)
-		}
-		if lines := log.lines("level=INFO", "waiting for a worker id", "held=2", "next=\"worker "); len(lines) < 4 || len(lines) > 7 {
-			t.Errorf("in 65 s the log has %d lines: %q", len(lines), lines)
-		}
+		ready(t, h, true)
 	})
 }
 
@@ -269,9 +231,7 @@ func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
 		log.once(t, "level=WARN", "the store can't be used", "last-answer-before=20s", "left=40s", "can't be read")
 		pass(3 * time.Second)
 		log.once(t, "level=ERROR", "issues no ids", "can't be read")
-		if s := h.Status(); s.Losses != 0 || s.Term != 1 {
-			t.Errorf("the status is %+v", s)
-		}
+		steady(t, h)
 		damaged.Store(false)
 		pass(2 * time.Second)
 		next(t, h)
@@ -280,9 +240,8 @@ func TestDamageOfAHeldRegisterLeavesTheRestOfTheWindow(t *testing.T) {
 
 func TestCallWhoseContextEndsInAnOutageSaysWhatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faulty := faultstore.New(memstore.New().Client(), nil, nil)
-		h := open(t, faulty, pinned)
-		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		h, faulty := openFaulty(t, pinned)
+		faulty.Follow(noStore)
 		pass(lease.DefaultPinnedWindow + 100*time.Millisecond)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()

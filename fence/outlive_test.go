@@ -48,7 +48,7 @@ func outlive(t *testing.T, loss, phase, dark time.Duration) (o outlived) {
 			}
 		}
 		pass(phase)
-		faulty.Follow(faultstore.Always(faultstore.Fault{Before: true}))
+		faulty.Follow(noStore)
 		gone := time.Now()
 		o.said = h.Status().Left
 		for issues() {
@@ -67,9 +67,7 @@ func outlive(t *testing.T, loss, phase, dark time.Duration) (o outlived) {
 				o.forGood = time.Since(returned)
 			}
 		}
-		if s := h.Status(); s.Losses != 0 || s.Term != 1 {
-			t.Errorf("the status is %+v", s)
-		}
+		steady(t, h)
 	})
 	return o
 }

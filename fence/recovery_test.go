@@ -34,8 +34,7 @@ func TestIdleHolderIsReadyAgainAfterASuspend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				clock := &jumping{Clock: snowfence.SystemClock()}
-				h := open(t, memory.Client(), func(c *fence.Config) { c.Clock = clock })
+				h, clock := openJumping(t, memory.Client())
 				pass(time.Second)
 				clock.stepped.Store(int64(5 * time.Minute))
 				begun := time.Now()
@@ -45,9 +44,7 @@ func TestIdleHolderIsReadyAgainAfterASuspend(t *testing.T) {
 						t.Fatal("it is not ready after a second")
 					}
 				}
-				if s := h.Status(); s.Term != 1 || s.Losses != 0 {
-					t.Errorf("the status is %+v", s)
-				}
+				steady(t, h)
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package fence_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,34 +22,29 @@ func TestStatusSaysWhyNoIDsAreIssuedAndNothingWhileTheyAre(t *testing.T) {
 			source.now.Store(true)
 			pass(50 * time.Second)
 			next(t, h)
-			if s := h.Status(); !s.Ready || s.LastError != nil {
-				t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
-			}
+			ready(t, h, true)
 			pass(20 * time.Second)
-			if s := h.Status(); s.Ready || s.LastError == nil || !strings.Contains(s.LastError.Error(), "no random bits") {
-				t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
+			ready(t, h, false)
+			if err := h.Status().LastError; !strings.Contains(fmt.Sprint(err), "no random bits") {
+				t.Error(err)
 			}
 			source.now.Store(false)
 		})
 	})
 	t.Run("no store", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			faulty := faultstore.New(memstore.New().Client(), nil, nil)
-			h := open(t, faulty)
+			h, faulty := openFaulty(t)
 			faulty.Follow(noStore)
 			pass(59 * time.Second)
-			if s := h.Status(); !s.Ready || s.LastError != nil {
-				t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
-			}
+			ready(t, h, true)
 			pass(2 * time.Second)
-			if s := h.Status(); s.Ready || !errors.Is(s.LastError, snowfence.ErrWindowEnded) || !errors.Is(s.LastError, faultstore.ErrInjected) {
-				t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
+			ready(t, h, false)
+			if err := h.Status().LastError; !errors.Is(err, snowfence.ErrWindowEnded) || !errors.Is(err, faultstore.ErrInjected) {
+				t.Error(err)
 			}
 			faulty.Follow(nil)
 			pass(2 * time.Second)
-			if s := h.Status(); !s.Ready || s.LastError != nil {
-				t.Errorf("ready %t, last error %v", s.Ready, s.LastError)
-			}
+			ready(t, h, true)
 		})
 	})
 }

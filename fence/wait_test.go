@@ -10,7 +10,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/store/faultstore"
-	"snowfence.example/snowfence/store/memstore"
 )
 
 // narrow is a pinned holder whose ticks hold two ids: a batch takes 5 ms for each
@@ -30,8 +29,7 @@ func narrow(c *fence.Config) {
 // third of a second.
 func openNarrow(t *testing.T, by time.Duration) (*fence.Holder, *faultstore.Store) {
 	t.Helper()
-	lazy := faultstore.New(memstore.New().Client(), nil, nil)
-	h := open(t, lazy, narrow)
+	h, lazy := openFaulty(t, narrow)
 	lazy.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Delay: by}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap }))
 	t.Cleanup(func() { lazy.Follow(nil) })
 	return h, lazy

@@ -41,7 +41,8 @@ func TestOnWaitSaysForWhatAClaimWaitsAndSinceWhen(t *testing.T) {
 		first := open(t, memory.Client(), pinned)
 		begun := time.Now()
 		var d diary
-		_, err := tryOpen(t, memory.Client(), pinned, d.keep, func(c *fence.Config) {
+		var log journal
+		_, err := tryOpen(t, memory.Client(), pinned, d.keep, log.keep, func(c *fence.Config) {
 			c.ClaimWait, c.Process.PID = 25*time.Second, 2
 		})
 		var held *fence.HeldError
@@ -60,6 +61,9 @@ func TestOnWaitSaysForWhatAClaimWaitsAndSinceWhen(t *testing.T) {
 		if text := waits[0].String(); !strings.HasPrefix(text, "waiting for worker 0: held by pid 1 on host host-a until ") || !strings.HasSuffix(text, ", for 25s at most") {
 			t.Error(text)
 		}
+		if said := log.lines("level=INFO", "waiting for worker 0: held by pid 1 on host host-a until "); len(said) != len(waits) {
+			t.Errorf("%d waits are logged as %q", len(waits), said)
+		}
 		next(t, first)
 	})
 }
@@ -70,7 +74,9 @@ func TestOnWaitSaysWhichWorkerIDOfAPoolComesFreeFirst(t *testing.T) {
 		open(t, memory.Client())
 		open(t, memory.Client())
 		var d diary
-		_, err := tryOpen(t, memory.Client(), d.keep, func(c *fence.Config) { c.ClaimWait = time.Second })
+		var log journal
+		_, err := tryOpen(t, memory.Client(), d.keep, log.keep, func(c *fence.Config) { c.ClaimWait = time.Second })
+		log.once(t, "level=INFO", "waiting for a worker id", "held=2", "next=\"worker ")
 		var full *fence.ExhaustedError
 		if waits := d.all(); !errors.As(err, &full) || len(waits) != 1 || !waits[0].Until.Equal(full.First[0].Until) ||
 			!strings.HasPrefix(waits[0].String(), "waiting for a worker id: of 2, 2 are held, ") {
