@@ -40,21 +40,14 @@ func TestWrongKeysAreRefusedWithTheirLineAndNoSecret(t *testing.T) {
 	const secret = "2b7e151628aed2a6abf7158809cf4f3c"
 	for _, test := range []struct{ text, reason string }{
 		{"", "0 keys in the text"},
-		{"\n# none\n", "0 keys in the text"},
 		{secret, "line 1: snowfence: invalid opaque setting: it is not an id"},
 		{newKey + "\n\n" + secret + " a", "line 3: snowfence: invalid opaque setting: it is not an id of 1 character and a secret"},
-		{"a=" + secret, "it is not an id"},
-		{"a " + secret + " b", "it is not an id"},
 		{"\ufeffa " + secret, "it is not an id"},
-		{"ä " + secret, "it is not an id"},
 		{"_ " + secret, "line 1: snowfence: invalid opaque setting: the id of the key is not one of 0-9, A-Z, a-z"},
 		{"a " + secret[1:], "line 1: snowfence: invalid opaque setting: the secret is not 32, 48 or 64 hexadecimal digits"},
 		{"a " + secret + "00", "line 1: snowfence: invalid opaque setting: the secret of key 'a' has 17 bytes, not 16, 24 or 32"},
 		{"a " + secret[:31] + "g", "the secret is not 32, 48 or 64 hexadecimal digits"},
-		{"a 0x" + secret, "the secret is not"},
 		{"a " + strings.Repeat("0", 48), "line 1: snowfence: invalid opaque setting: the secret of key 'a' is one byte again and again"},
-		{"a " + strings.Repeat("fF", 32), "the secret of key 'a' is one byte again and again"},
-		{"a " + strings.Repeat("61", 16), "the secret of key 'a' is one byte again and again"},
 		{"a " + secret + "\n\nb " + strings.ToUpper(secret), "line 3: snowfence: invalid opaque setting: the secret is that of line 1"},
 	} {
 		keys, err := opaque.ParseKeys(test.text)

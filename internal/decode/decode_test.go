@@ -217,12 +217,10 @@ func TestTimesHaveTheDecimalsOfTheirUnit(t *testing.T) {
 func TestRelativeTimesNameTheTwoLargestUnits(t *testing.T) {
 	for offset, want := range map[time.Duration]string{
 		0:                                "now",
-		-999 * time.Millisecond:          "now",
 		-time.Second:                     "1 s ago",
 		90 * time.Second:                 "in 1 min 30 s",
 		-2 * time.Hour:                   "2 h ago",
 		-25*time.Hour - 59*time.Second:   "1 day 1 h ago",
-		-48 * time.Hour:                  "2 days ago",
 		year:                             "in 1 year",
 		-4*year - 145*day - 23*time.Hour: "4 years 145 days ago",
 	} {

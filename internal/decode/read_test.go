@@ -47,7 +47,6 @@ func TestShortHexNeedsItsPrefix(t *testing.T) {
 
 func TestAmbiguousTextsAreReadInOrder(t *testing.T) {
 	for text, want := range map[string]string{
-		"1541815603606036480":  "decimal 1541815603606036480",
 		"0000000000000000007":  "decimal 7",
 		"18446744073709551615": "decimal 18446744073709551615",
 		"3125927076831231":     "decimal 3125927076831231, hex 3541397693719056945",
@@ -55,13 +54,9 @@ func TestAmbiguousTextsAreReadInOrder(t *testing.T) {
 		"12345678901":          "decimal 12345678901, base62 867042935339397333",
 		"00000000001":          "base62 1",
 		"0000000000001":        "base32 1",
-		"0000000000000001":     "hex 1",
 		"deadbeef":             "hex 3735928559",
-		"DEADBEEFDEADBEEF":     "hex 16045690984833335023",
-		"0x10":                 "hex 16",
 		"0X1565a11f6217a000":   "hex 1541815603606036480",
 		"1ptWyK4WgZU":          "base62 1541815603606036480",
-		"1ASD13XH1F800":        "base32 1541815603606036480",
 		"1asd13xhlf8oo":        "base32 1541815603606036480",
 	} {
 		readings, err := Read(text)

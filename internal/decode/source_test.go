@@ -18,35 +18,28 @@ func TestIDOfAKindIsWhatTheKindWritesAndNothingElse(t *testing.T) {
 		settings             map[string]string
 		text, format, fields string
 	}{
-		{Number, nil, "1234", "number", ""},
 		{Number, nil, "9223372036854775807", "number", ""},
 		{Number, nil, "9223372036854775808", "", ""},
-		{Number, nil, "18446744073709551615", "", ""},
 		{Number, nil, "0000000000000001000", "", ""},
 		{Number, nil, "0x10", "", ""},
 		{Number, nil, "", "", ""},
 		{Dated, invoices, "INV20261122000017", "text", "date=2026-11-22 number=000017"},
 		{Dated, nil, "20261122000000", "text", "date=2026-11-22 number=000000"},
-		{Dated, four, "INV202611220017", "text", "date=2026-11-22 number=0017"},
 		{Dated, four, "INV20261122000017", "", ""},
-		{Dated, four, "INV20261122017", "", ""},
 		{Dated, invoices, "INV202611220017", "", ""},
 		{Dated, nil, "INV20261122000017", "", ""},
 		{Dated, invoices, "20261122000017", "", ""},
 		{Dated, invoices, "INV20261322000017", "", ""},
 		{Dated, invoices, "INV20261122", "", ""},
 		{Dated, invoices, "INV2026", "", ""},
-		{Dated, invoices, "INV2026112200001x", "", ""},
 		{Dated, invoices, "INV2026112200+017", "", ""},
 		{Counted, receipts, "R-17", "text", "number=17"},
 		{Counted, receipts, "R-", "", ""},
 		{Counted, receipts, "R-017", "", ""},
-		{Counted, receipts, "17", "", ""},
 		{Counted, receipts, "R-9223372036854775808", "", ""},
 		{UUID, nil, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "uuid", "variant=rfc9562"},
 		{UUID, nil, "507f1f77bcf86cd799439011", "", ""},
 		{ULID, nil, "01ARZ3NDEKTSV4RRFFQ69G5FAV", "ulid", "random=d6764c61efb99302bd5b"},
-		{ObjectID, nil, "7", "", ""},
 		{"", four, "EU-00004711-8", "text", ""}, // of a program's own kind, whose settings mean what it likes
 	} {
 		_, f, err := Of(x.text, "", Source{Generator: "g", Kind: "k", Format: x.reads, Settings: x.settings})

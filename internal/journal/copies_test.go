@@ -57,6 +57,20 @@ func take(t *testing.T, dir string) (string, error) {
 	return string(page), err
 }
 
+// openedAt opens the journal in a folder, of a place.
+func openedAt(t *testing.T, dir string, here Place, far bool) *Journal {
+	t.Helper()
+	d, err := disk.Open(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := OpenOn(d, dir, here, far)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 // later waits until the file system's times of change are others than they are
 // now: on most they stand still for a few milliseconds.
 func later(t *testing.T) {
@@ -223,25 +237,14 @@ func TestJournalOfAnotherMachineOrAnEarlierBootIsRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "journal")
 			kept(t, dir)
-			at := func(p Place) *Journal {
-				d, err := disk.Open(dir, true)
-				if err != nil {
-					t.Fatal(err)
-				}
-				j, err := OpenOn(d, dir, p, test.far)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return j
-			}
-			j := at(test.there)
+			j := openedAt(t, dir, test.there, test.far)
 			if _, err := j.Take(); err != nil {
 				t.Fatal(err)
 			}
 			if err := errors.Join(j.Keep([]byte("page")), j.Close()); err != nil {
 				t.Fatal(err)
 			}
-			j = at(here)
+			j = openedAt(t, dir, here, test.far)
 			page, err := j.Take()
 			if test.taken && (string(page) != "page" || err != nil) || !test.taken && !errors.Is(err, stored.ErrJournalRefused) {
 				t.Errorf("took %q, %v", page, err)

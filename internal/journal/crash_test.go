@@ -115,10 +115,7 @@ func TestMutantsFsyncThatDoesNothingIsCaught(t *testing.T) {
 func taken(t *testing.T) *machine {
 	t.Helper()
 	m := newMachine()
-	j, p, err := open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j, p := start(t, m)
 	if kept, next := life(j, fourPages...); kept != fourPages[3] || next != "" {
 		t.Fatalf("kept %q", kept)
 	}
@@ -131,10 +128,7 @@ func TestPageIsTakenOnceWhereverTheTakerDies(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for kill := 1; ; kill++ {
 		m := base.clone()
-		j, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j, p := start(t, m)
 		p.killAt = kill
 		page, err := j.Take()
 		ended := p.Dead()
@@ -165,10 +159,7 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for fail := 1; ; fail++ {
 		m := taken(t)
-		j, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j, p := start(t, m)
 		p.failAt = fail
 		_, took := j.Take()
 		var kept error
@@ -207,14 +198,10 @@ func TestFailureAtAnyStepEndsTheUseAndWhatIsDiscardedIsGone(t *testing.T) {
 func TestDiscardThatFailsSaysSo(t *testing.T) {
 	for fail := 1; ; fail++ {
 		m := newMachine()
-		j, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		life(j, fourPages...)
+		j, p := living(t, m, fourPages...)
 		begun := len(p.trace)
 		p.failAt = begun + fail
-		err = j.Discard()
+		err := j.Discard()
 		if len(p.trace) < p.failAt {
 			if err != nil {
 				t.Fatal(err)
@@ -283,10 +270,7 @@ func TestEarlierContentOfAFileIsNeverTaken(t *testing.T) {
 func TestFileSystemThatTellsWholeSecondsIsRefused(t *testing.T) {
 	m := newMachine()
 	m.lies.stamp = changedAt(func(at time.Time) time.Time { return at.Truncate(time.Second) })
-	j, p, err := open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j, p := start(t, m)
 	if _, err := j.Take(); err != nil {
 		t.Fatal(err)
 	}
@@ -334,15 +318,8 @@ func TestOneOfTwoOwnersNotices(t *testing.T) {
 			for at := 0; ; at++ {
 				m := newMachine()
 				m.lies.unlocked = true
-				first, p, err := open(m)
-				if err != nil {
-					t.Fatal(err)
-				}
-				life(first, fourPages...)
-				second, q, err := open(m)
-				if err != nil {
-					t.Fatal(err)
-				}
+				first, p := living(t, m, fourPages...)
+				second, q := start(t, m)
 				var page []byte
 				var took, done error
 				outer := func() {

@@ -88,6 +88,24 @@ func open(m *machine) (*Journal, *process, error) {
 	return j, p, err
 }
 
+// start opens the machine's journal in a new process.
+func start(t *testing.T, m *machine) (*Journal, *process) {
+	t.Helper()
+	j, p, err := open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, p
+}
+
+// living is a new process that has taken the machine's page, and kept others.
+func living(t *testing.T, m *machine, pages ...string) (*Journal, *process) {
+	t.Helper()
+	j, p := start(t, m)
+	life(j, pages...)
+	return j, p
+}
+
 func (p *process) before(step string) modeldisk.Fault {
 	if p.between != nil {
 		p.between()

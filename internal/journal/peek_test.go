@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -75,14 +74,7 @@ func TestRefusedPagesCanStillBePeekedAt(t *testing.T) {
 			t.Fatal(err)
 		}
 		place.Boot = "the next one"
-		d, err := disk.Open(dir, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := OpenOn(d, dir, place, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := openedAt(t, dir, place, false)
 		if _, err := j.Take(); !errors.Is(err, stored.ErrJournalRefused) {
 			t.Errorf("%s: take: %v", name, err)
 		}

@@ -15,10 +15,7 @@ func TestKeptPageOutlivesALossOfPower(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for n := range fourPages {
 		m := newMachine()
-		j, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j, p := start(t, m)
 		kept, _ := life(j, fourPages[:n+1]...)
 		p.Kill()
 		for range 20 {
@@ -34,18 +31,12 @@ func TestKeptPageOutlivesALossOfPower(t *testing.T) {
 func TestDiscardedJournalIsAsGoodAsEmpty(t *testing.T) {
 	for n := range len(fourPages) + 1 {
 		m := newMachine()
-		j, p, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		life(j, fourPages[:n]...)
+		j, p := living(t, m, fourPages[:n]...)
 		if err := j.Discard(); err != nil {
 			t.Fatal(err)
 		}
 		p.Kill()
-		if j, _, err = open(m); err != nil {
-			t.Fatal(err)
-		}
+		j, _ = start(t, m)
 		if page, err := j.Take(); page != nil || err != nil {
 			t.Errorf("%d pages were kept and discarded: took %q, %v", n, page, err)
 		}
@@ -66,17 +57,9 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine()
-			first, _, err := open(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			life(first, test.pages...)
+			first, _ := living(t, m, test.pages...)
 			m.remove(t, lockName)
-			second, p, err := open(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			life(second, "the second's")
+			_, p := living(t, m, "the second's")
 			if err := test.do(first); !errors.Is(err, ErrReplaced) {
 				t.Errorf("it returned %v", err)
 			}
@@ -92,11 +75,7 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 	for _, name := range []string{oddName, evenName} {
 		m := newMachine()
-		j, _, err := open(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		life(j, fourPages...)
+		j, _ := living(t, m, fourPages...)
 		copied := m.read(t, name)
 		m.put(t, name, copied, true)
 		if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
@@ -114,11 +93,7 @@ func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 // the journal.
 func TestCloseDoesNotWaitForADiskThatHangs(t *testing.T) {
 	m := newMachine()
-	j, p, err := open(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	life(j, fourPages...)
+	j, p := living(t, m, fourPages...)
 	hanging, goOn, kept := make(chan struct{}), make(chan struct{}), make(chan error)
 	p.between = func() {
 		p.between = nil

@@ -59,15 +59,8 @@ func TestTwoOwnersAtEveryStepNeverBothSucceed(t *testing.T) {
 				count := schedules(func(first func() bool) {
 					m := newMachine()
 					m.lies.unlocked = true
-					j, p, err := open(m)
-					if err != nil {
-						t.Fatal(err)
-					}
-					life(j, fourPages[:n]...)
-					k, q, err := open(m)
-					if err != nil {
-						t.Fatal(err)
-					}
+					j, p := living(t, m, fourPages[:n]...)
+					k, q := start(t, m)
 					var page []byte
 					var did, took error
 					one, stopOne := steps(p, func() { did = test.does(j) })

@@ -78,6 +78,17 @@ func (w *world) extend(a lend.Answer, mark string) (lend.Answer, error) {
 	return w.Extend(w.Context(), lend.Extension{Borrower: w.borrower(), Lease: a.Lease, Mark: mark})
 }
 
+// gone checks that a lease is refused as gone, and not as moved.
+func (w *world) gone(a lend.Answer) {
+	w.Helper()
+	if _, err := w.extend(a, "00000000000000a1"); !errors.Is(err, lend.ErrGone) || errors.Is(err, lend.ErrMoved) {
+		w.Errorf("extend: %v, want ErrGone", err)
+	}
+	if err := w.release(a, &a.Floor, ""); !errors.Is(err, lend.ErrGone) {
+		w.Errorf("release: %v, want ErrGone", err)
+	}
+}
+
 func (w *world) release(a lend.Answer, next *snowfence.Tick, open string) error {
 	return w.Release(w.Context(), lend.Release{Borrower: w.borrower(), Lease: a.Lease, Mark: "00000000000000ff", Next: next, Open: open})
 }
@@ -101,11 +112,16 @@ func (w *world) write(a lend.Answer, change func(*stored.Register)) {
 	w.Helper()
 	r, version := w.register(a)
 	change(&r)
-	value, err := r.Encode()
-	if err != nil {
-		w.Fatal(err)
+	w.swap(stored.RegisterKey("ids", snowfence.DefaultLayout(), a.Lease.Worker), version, r)
+}
+
+func (w *world) swap(key string, prev store.Version, record interface{ Encode() ([]byte, error) }) {
+	w.Helper()
+	value, err := record.Encode()
+	if err == nil {
+		_, err = w.Store.Swap(w.Context(), key, prev, value)
 	}
-	if _, err := w.Store.Swap(w.Context(), stored.RegisterKey("ids", snowfence.DefaultLayout(), a.Lease.Worker), version, value); err != nil {
+	if err != nil {
 		w.Fatal(err)
 	}
 }
@@ -163,12 +179,7 @@ func TestLeaseIsGoneAfterAnOperatorsWrite(t *testing.T) {
 			w := newWorld(t, memstore.New().Client())
 			a := w.claim()
 			w.write(a, change)
-			if _, err := w.extend(a, "00000000000000a1"); !errors.Is(err, lend.ErrGone) || errors.Is(err, lend.ErrMoved) {
-				t.Errorf("extend: %v, want ErrGone", err)
-			}
-			if err := w.release(a, nil, ""); !errors.Is(err, lend.ErrGone) {
-				t.Errorf("release: %v, want ErrGone", err)
-			}
+			w.gone(a)
 		})
 	}
 }
@@ -178,12 +189,7 @@ func TestReaderOfTheStoreCannotMakeALease(t *testing.T) {
 	a := w.claim()
 	forged := a
 	forged.Lease.Secret = [16]byte{1} // the rest is in the register
-	if _, err := w.extend(forged, "00000000000000a1"); !errors.Is(err, lend.ErrGone) {
-		t.Errorf("extend: %v, want ErrGone", err)
-	}
-	if err := w.release(forged, &a.Floor, ""); !errors.Is(err, lend.ErrGone) {
-		t.Errorf("release: %v, want ErrGone", err)
-	}
+	w.gone(forged)
 	if _, version := w.register(a); version != a.Lease.Version {
 		t.Error("the register was written")
 	}
@@ -198,23 +204,13 @@ func TestNamespaceThatWasReplacedEndsTheLease(t *testing.T) {
 	}
 	n := w.Terms.Known
 	n.Incarnation = "ffeeddccbbaa99887766554433221100"
-	value, err := n.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Store.Swap(t.Context(), e.Key, e.Version, value); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.extend(a, "00000000000000a1"); !errors.Is(err, lend.ErrGone) {
-		t.Errorf("extend: %v, want ErrGone", err)
-	}
+	w.swap(e.Key, e.Version, n)
+	w.gone(a)
 	if _, err := w.Claim(t.Context(), w.borrower()); err == nil {
 		t.Error("a claim in a namespace that the daemon does not know")
 	}
 	w.Terms.Known = n // as a daemon that began after it
-	if _, err := w.extend(a, "00000000000000a1"); !errors.Is(err, lend.ErrGone) {
-		t.Errorf("extend at another daemon: %v, want ErrGone", err)
-	}
+	w.gone(a)
 }
 
 func TestLendingMakesNoNamespace(t *testing.T) {
