@@ -93,10 +93,7 @@ func TestLayoutIsReadInManySpellings(t *testing.T) {
 }
 
 func TestWordsOfOtherSystemsAreKeptForDisplay(t *testing.T) {
-	l, err := ParseLayout("ms 41 · dc 5 · shard 5 · counter 12")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := mustLayout(t, "ms 41 · dc 5 · shard 5 · counter 12")
 	var words []string
 	for _, f := range l.Fields {
 		words = append(words, f.Word())

@@ -57,10 +57,7 @@ func TestPresetsReadAndMakeTheIDsOfTheirSystems(t *testing.T) {
 		{"mastodon", 1<<64 - 1, Parts{1<<48 - 1, 0, 0, 65535, 0}, "10889-08-02T05:31:50.655Z"},
 		{"tsid", 1<<63 | 1, Parts{1 << 41, 0, 0, 1, 0}, "2089-09-06T15:47:35.552Z"},
 	} {
-		l, err := ParseLayout(test.layout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := mustLayout(t, test.layout)
 		id := ID(test.id)
 		got, err := l.Decompose(id)
 		if err != nil || got != test.parts {

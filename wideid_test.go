@@ -134,10 +134,7 @@ func wideLayouts(t testing.TB) []Layout {
 		"wide-ms48-version4-datacenter12-variant2-worker8-seq20-random34@1970-01-01",
 		"wide-ms48-version4-worker12-variant2-seq62@1970-01-01",
 	} {
-		l, err := ParseLayout(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		l := mustLayout(t, text)
 		layouts = append(layouts, l)
 	}
 	return layouts
@@ -323,10 +320,7 @@ func TestHorizonOfAWideLayoutFitsTheGenerator(t *testing.T) {
 	for text, want := range map[string]Tick{
 		"uuid8": 1 << 48, "objectid": 1 << 32, "game-server": 1 << 47, "wide-us63-seq10": 1 << 53, "wide-ms2-seq62": 2,
 	} {
-		l, err := ParseLayout(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := mustLayout(t, text)
 		if got := l.HorizonTick(); got != want {
 			t.Errorf("%s: the horizon is tick %d, want %d", text, got, want)
 		}
@@ -376,10 +370,7 @@ func TestBoundsOfUUIDsHoldForVersion7(t *testing.T) {
 
 func newWideGenerator(t testing.TB, layout string, cfg GeneratorConfig) *Generator {
 	t.Helper()
-	l, err := ParseLayout(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := mustLayout(t, layout)
 	cfg.Layout = l
 	if cfg.Worker == nil {
 		last := l.Workers() - 1

@@ -73,8 +73,7 @@ func TestRecordThatALossyStoreLosesVoidsTheClaim(t *testing.T) {
 			s.swapped("v1")
 			begun := s.now.Monotonic
 			if s.state.phase == Confirming {
-				s.extend()
-				s.swapped("v2")
+				s.acknowledge("v2")
 				if waited := s.now.Monotonic - begun; waited != 100*time.Millisecond {
 					t.Errorf("the record is read %s after the claim, and the store can lose 100 ms", waited)
 				}
@@ -93,8 +92,7 @@ func TestRecordThatALossyStoreLosesVoidsTheClaim(t *testing.T) {
 				t.Errorf("it claims under incarnation %s, not %s", r.Incarnation, other.Incarnation)
 			}
 			s.swapped("v1")
-			s.extend()
-			s.swapped("v2")
+			s.acknowledge("v2")
 			s.found("n2", other)
 			request[Start](s)
 		})
@@ -110,8 +108,7 @@ func TestRecordThatALossyStoreForgetsIsWrittenAgainBeforeTheFirstID(t *testing.T
 	s.found("n1", young)
 	s.absent()
 	s.swapped("v1")
-	s.extend()
-	s.swapped("v2")
+	s.acknowledge("v2")
 	for s.state.phase == Verifying {
 		s.absent()
 		none[Start](s)
@@ -137,8 +134,7 @@ func TestNamespaceWhoseDatacentersChangedIsReplaced(t *testing.T) {
 			s.swapped("v1")
 			s.found("n1", begin)
 			for range verifyEvery {
-				s.extend()
-				s.swapped("v2")
+				s.acknowledge("v2")
 			}
 		}},
 		{"at the next attempt", func(s *script) {
@@ -197,8 +193,7 @@ func TestLossIsReportedOfStartedTermsOnly(t *testing.T) {
 		{"the namespace was replaced", func(s *script) {
 			s.claim()
 			for range verifyEvery {
-				s.extend()
-				s.swapped("v2")
+				s.acknowledge("v2")
 			}
 			s.found("n2", replaced)
 		}, true, nil},
@@ -263,8 +258,7 @@ func TestIdleRegistersDoNotHideTheLiving(t *testing.T) {
 		s := newScript(t, func(c *Config) { c.Layout = layout })
 		s.claim()
 		s.now.Wall = s.now.Wall.Add(step)
-		s.do(ClockLost{Stepped: true})
-		s.reopen()
+		s.stepped()
 		list := func(version store.Version) {
 			var entries []store.Entry
 			for i := range idle + 20 {
@@ -296,8 +290,7 @@ func TestJudgingEndsBesideForeignRegisters(t *testing.T) {
 	foreign.Incarnation = "ff112233445566778899aabbccddeeff"
 	s := newScript(t)
 	mine := s.claim()
-	s.do(ClockLost{Stepped: true})
-	s.reopen()
+	s.stepped()
 	begun := s.now.Monotonic
 	entries := []store.Entry{entry(t, 0, mine), entry(t, 1, foreign)}
 	s.reply(Reply{Outcome: Listed, Entries: entries})

@@ -117,8 +117,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := newScript(t)
 			s.claim()
-			s.do(ClockLost{Stepped: true})
-			s.reopen()
+			s.stepped()
 			list := func(version store.Version) {
 				s.called(List)
 				dead := held(2000)
@@ -152,8 +151,7 @@ func TestClaimAfterAForwardStepIsJudgedByThoseWhoAreAlive(t *testing.T) {
 func TestHolderThatIsAloneDoesNotWatchAfterAForwardStep(t *testing.T) {
 	s := newScript(t)
 	mine := s.claim()
-	s.do(ClockLost{Stepped: true})
-	s.reopen()
+	s.stepped()
 	s.reply(Reply{Outcome: Listed, Entries: []store.Entry{entry(t, 0, mine), entry(t, 1, released(5))}})
 	s.in(Probing)
 	s.absent()
@@ -243,8 +241,7 @@ func TestHoldersAreLookedForInAllOfThePoolAfterAForwardStep(t *testing.T) {
 		s := newScript(t, func(c *Config) { c.Layout = layout })
 		s.open()
 		s.now.Wall = s.now.Wall.Add(2 * time.Hour)
-		s.do(ClockLost{Stepped: true})
-		s.reopen()
+		s.stepped()
 		seen, version := map[string]bool{}, store.Version("v1")
 		list := func() {
 			prefix := s.called(List).Key

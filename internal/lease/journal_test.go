@@ -90,9 +90,7 @@ func TestJournalsBoundIsUsedOnlyOnceItIsKept(t *testing.T) {
 		t.Errorf("it is moved to %d", page.Used)
 	}
 	s.keptPage()
-	if until := request[Extend](s).Until; until != testStart+150 {
-		t.Errorf("the generator gets %d", until)
-	}
+	s.grants(testStart + 150)
 	// An extension of the window does not move it.
 	s.fallDue()
 	s.keptPage()
@@ -106,9 +104,7 @@ func TestBoundFollowsAGeneratorThatIsAheadOfTheClock(t *testing.T) {
 	s, _ := claimKeeping(t)
 	s.now.Generator.Now = testStart + 95
 	s.do(WindowEnded{})
-	if page := request[Keep](s).Page; page.Used != testStart+195 {
-		t.Errorf("it is moved to %d", page.Used)
-	}
+	s.moves(testStart + 195)
 }
 
 func TestJournalsBoundNeverMovesBack(t *testing.T) {
@@ -117,9 +113,7 @@ func TestJournalsBoundNeverMovesBack(t *testing.T) {
 	s.keptPage() // to 150
 	s.now.Wall = s.now.Wall.Add(-80 * time.Millisecond)
 	s.wakeJournal()
-	if page := request[Keep](s).Page; page.Used != testStart+150 {
-		t.Errorf("it is moved to %d", page.Used)
-	}
+	s.moves(testStart + 150)
 }
 
 func TestExtensionIsSentOnlyOnceItIsInTheJournal(t *testing.T) {
@@ -151,9 +145,7 @@ func TestFailedPageIsRemovedBeforeTheBoundIsPassed(t *testing.T) {
 	s.do(WindowEnded{})
 	none[Extend](s)
 	s.discardedPages(nil)
-	if until := request[Extend](s).Until; until != r.Until {
-		t.Errorf("the generator gets %d, not %d", until, r.Until)
-	}
+	s.grants(r.Until)
 	s.called(Swap)
 	s.swapped("v2")
 	if v := s.state.View(); v.Kept != 0 || v.Phase != Holding {

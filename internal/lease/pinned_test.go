@@ -103,8 +103,7 @@ func TestWriteThatAFailoverBringsBackIsNotTakenForALivingTwin(t *testing.T) {
 func TestPinnedHolderWaitsForItsOwnLostTermToEnd(t *testing.T) {
 	s := newScript(t, pinned)
 	mine := s.claim()
-	s.do(ClockLost{Stepped: true})
-	s.reopen()
+	s.stepped()
 	s.reply(Reply{Outcome: Listed})
 	s.found("v1", mine)
 	s.in(Probing)

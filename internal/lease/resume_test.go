@@ -252,9 +252,7 @@ func TestResumedBoundOfALossyStoreIsConfirmedAtItsAge(t *testing.T) {
 		}
 		s.keptPage()
 		resumed := s.now.Monotonic
-		if got := s.state.View().Usable; got != testStart+300 {
-			t.Errorf("age %s: %d is usable", age, got)
-		}
+		s.usable(testStart + 300)
 		if wait > 0 {
 			s.extended("v8") // before that it would confirm nothing
 		} else {
@@ -280,14 +278,10 @@ func TestResumedOpenWriteOfALossyStoreConfirmsNothing(t *testing.T) {
 		t.Errorf("the next page has until %d and age %s: that is the age of another bound", kept.Register.Until, kept.Age)
 	}
 	s.keptPage()
-	if got := s.state.View().Usable; got != page.Usable {
-		t.Errorf("%d is usable", got)
-	}
+	s.usable(page.Usable)
 	s.keptPage()
 	s.swapped("v9") // sent at once, since the bound of the page is old
-	if got := s.state.View().Usable; got != testStart+600 {
-		t.Errorf("after an extension %d is usable", got)
-	}
+	s.usable(testStart + 600)
 }
 
 func TestPageHasTheAgeOfABoundThatIsNotUsableYet(t *testing.T) {

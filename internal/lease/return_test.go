@@ -14,8 +14,7 @@ func (s *script) late(took time.Duration) stored.Register {
 	s.t.Helper()
 	s.claim()
 	s.confirm()
-	s.extend()
-	s.swapped("v3")
+	s.acknowledge("v3")
 	r := s.extend()
 	s.pass(took)
 	s.swapped("v4")
@@ -32,11 +31,8 @@ func TestWhatFollowsALossyStoresReturnIsAskedForAtOnceAndUsableAfterItsLoss(t *t
 	}
 	s.pass(5 * time.Millisecond)
 	s.swapped("v5")
-	s.extend()
-	s.swapped("v6")
-	if e := request[Extend](s); e.Until != fresh.Until {
-		t.Errorf("the generator gets %d, not %d", e.Until, fresh.Until)
-	}
+	s.acknowledge("v6")
+	s.grants(fresh.Until)
 	if took := s.now.Monotonic - back; took != 105*time.Millisecond {
 		t.Errorf("it is usable after %s, and the store can lose 100 ms", took)
 	}
@@ -54,9 +50,7 @@ func TestTicksThatEndBeforeTheNextExtensionHastenIt(t *testing.T) {
 		t.Errorf("the next is sent after %s, and the store can lose 100 ms", waited)
 	}
 	s.swapped("v6")
-	if e := request[Extend](s); e.Until != fresh.Until {
-		t.Errorf("the generator gets %d, not %d", e.Until, fresh.Until)
-	}
+	s.grants(fresh.Until)
 	if at, _ := s.state.Wake(); at-s.now.Monotonic != 300*time.Millisecond {
 		t.Errorf("the one after is due in %s", at-s.now.Monotonic)
 	}
@@ -105,9 +99,6 @@ func TestLateClaimOfALossyStoreIsConfirmed(t *testing.T) {
 	s.in(Confirming)
 	next := s.confirm()
 	request[Start](s)
-	s.extend()
-	s.swapped("v3")
-	if e := request[Extend](s); e.Until != next.Until {
-		t.Errorf("the generator gets %d, not %d", e.Until, next.Until)
-	}
+	s.acknowledge("v3")
+	s.grants(next.Until)
 }

@@ -314,6 +314,44 @@ func (s *script) release(reserved snowfence.Tick) {
 	s.do(Drained{Reserved: reserved})
 }
 
+// acknowledge brings an extension to its end.
+func (s *script) acknowledge(version store.Version) {
+	s.t.Helper()
+	s.extend()
+	s.swapped(version)
+}
+
+// stepped ends a term by a step forward, and begins another attempt.
+func (s *script) stepped() {
+	s.t.Helper()
+	s.do(ClockLost{Stepped: true})
+	s.reopen()
+}
+
+// grants checks the bound that the last step gives the generator.
+func (s *script) grants(want snowfence.Tick) {
+	s.t.Helper()
+	if got := request[Extend](s).Until; got != want {
+		s.t.Errorf("the generator gets %d, not %d", got, want)
+	}
+}
+
+// usable checks how far the term is usable.
+func (s *script) usable(want snowfence.Tick) {
+	s.t.Helper()
+	if got := s.state.View().Usable; got != want {
+		s.t.Errorf("%d is usable, not %d", got, want)
+	}
+}
+
+// moves checks the bound of the page that the last step wants kept.
+func (s *script) moves(want snowfence.Tick) {
+	s.t.Helper()
+	if got := request[Keep](s).Page.Used; got != want {
+		s.t.Errorf("the journal's bound is moved to %d, not %d", got, want)
+	}
+}
+
 // during answers again and again, for as long as a phase lasts.
 func (s *script) during(p Phase, answer func()) {
 	s.t.Helper()

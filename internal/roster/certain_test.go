@@ -11,7 +11,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
-	"snowfence.example/snowfence/store/memstore"
 )
 
 const writeLoss = 15 * time.Second
@@ -178,9 +177,7 @@ func TestFloorIsUncertainIfItsWorkerIDIsClaimedMeanwhile(t *testing.T) {
 // the write. Another process founds the namespace again. Its registers are not the verb's.
 func TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.memory = memstore.NewWith(memstore.Config{Loss: writeLoss})
-		w.store = w.memory.Client()
+		w := lossyWorld(t, writeLoss, nil)
 		r := w.roster()
 		time.AfterFunc(time.Second, func() {
 			w.failover(writeLoss)
@@ -217,9 +214,7 @@ func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
 
 // lossy is a namespace that is an hour old, in a lossy store.
 func lossy(t *testing.T) (*world, *roster.Roster) {
-	w := newWorld(t)
-	w.memory = memstore.NewWith(memstore.Config{Loss: writeLoss})
-	w.store = w.memory.Client()
+	w := lossyWorld(t, writeLoss, nil)
 	r := w.roster()
 	pass(time.Hour)
 	w.now = begun.Add(time.Hour)

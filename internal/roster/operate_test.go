@@ -192,9 +192,7 @@ func TestOperationsOnWhatIsNotTheirsAreRefusedAndWriteNothing(t *testing.T) {
 }
 
 func TestRegisterThatChangedSinceItWasReadIsNotTouched(t *testing.T) {
-	w := newWorld(t)
-	r := w.roster()
-	w.put(r, 5, w.register(r))
+	w, r := heldWorld(t)
 	seen := w.read(r, 5)
 	extended := w.register(r, func(x *stored.Register) { x.Until, x.Write = x.Until+1000, "fedcba9876543210" })
 	w.put(r, 5, extended)
@@ -225,11 +223,7 @@ func TestWriteWhoseReplyIsLostIsFoundOutAndMadeOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				faulty := faultstore.New(w.memory.Client(), nil, nil)
-				w.store = faulty
-				r := w.roster()
-				w.put(r, 5, w.register(r))
+				w, r, faulty := faultyWorld(t)
 				key := stored.RegisterKey(r.Name(), r.Layout(), 5)
 				faulty.Follow(faultstore.Nth(faultstore.Swap, key, 1, fault))
 				after, err := release(t.Context(), r, w.read(r, 5))
@@ -246,11 +240,7 @@ func TestWriteWhoseReplyIsLostIsFoundOutAndMadeOnce(t *testing.T) {
 
 func TestWriteThatGetsNoAnswerSaysThatItsOutcomeIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		faulty := faultstore.New(w.memory.Client(), nil, nil)
-		w.store = faulty
-		r := w.roster()
-		w.put(r, 5, w.register(r))
+		w, r, faulty := faultyWorld(t)
 		seen := w.read(r, 5)
 		faulty.Follow(faultstore.Only(faultstore.Always(faultstore.Fault{Before: true}), func(c faultstore.Call) bool { return c.Verb == faultstore.Swap }))
 		_, err := release(t.Context(), r, seen)
@@ -353,9 +343,7 @@ func TestRaisedWorkerIsFlooredForGood(t *testing.T) {
 }
 
 func TestDryRosterWritesNothing(t *testing.T) {
-	w := newWorld(t)
-	r := w.roster()
-	w.put(r, 5, w.register(r))
+	w, r := heldWorld(t)
 	seen := w.read(r, 5)
 	after, err := release(t.Context(), r.Dry(), seen)
 	if err != nil || after.Register.Holder != "" {

@@ -25,9 +25,7 @@ func (e echoing) Swap(ctx context.Context, key string, prev store.Version, value
 }
 
 func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
-	w := newWorld(t)
-	r := w.roster()
-	w.put(r, 5, w.register(r))
+	w, r := heldWorld(t)
 	w.store = echoing{w.memory.Client()}
 	r = w.roster()
 	after, err := release(t.Context(), r, w.read(r, 5))
@@ -43,11 +41,7 @@ func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
 // one that changed nothing.
 func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		faulty := faultstore.New(w.memory.Client(), nil, nil)
-		w.store = faulty
-		r := w.roster()
-		w.put(r, 5, w.register(r))
+		w, r, faulty := faultyWorld(t)
 		seen := w.read(r, 5)
 		key := stored.RegisterKey(r.Name(), r.Layout(), 5)
 		faulty.Follow(faultstore.First(

@@ -58,9 +58,7 @@ func TestWriteIsLosableForAsLongAsItsWritersClockMayBeOff(t *testing.T) {
 		-time.Hour:                true, // it is ahead of this clock
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
-			w.memory = memstore.NewWith(memstore.Config{Loss: loss, Now: time.Now})
-			w.store = w.memory.Client()
+			w := lossyWorld(t, loss, time.Now)
 			r := w.roster()
 			w.put(r, 5, w.register(r, func(x *stored.Register) { x.Clock = r.Now().Add(-age) }))
 			if got := r.Losable(w.read(r, 5)); got != losable {

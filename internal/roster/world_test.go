@@ -11,6 +11,7 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
+	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
 )
 
@@ -65,6 +66,32 @@ func (w *world) roster(datacenters ...int64) *roster.Roster {
 		w.t.Fatal(err)
 	}
 	return r
+}
+
+// heldWorld has one worker id that is held, number 5.
+func heldWorld(t *testing.T) (*world, *roster.Roster) {
+	t.Helper()
+	w := newWorld(t)
+	r := w.roster()
+	w.put(r, 5, w.register(r))
+	return w, r
+}
+
+// faultyWorld is such a world on a store that fails as the test says.
+func faultyWorld(t *testing.T) (*world, *roster.Roster, *faultstore.Store) {
+	t.Helper()
+	w, _ := heldWorld(t)
+	s := faultstore.New(w.memory.Client(), nil, nil)
+	w.store = s
+	return w, w.roster(), s
+}
+
+// lossyWorld is a world on a store that can lose what it acknowledged, and that has a clock if now is there.
+func lossyWorld(t *testing.T, loss time.Duration, now func() time.Time) *world {
+	w := newWorld(t)
+	w.memory = memstore.NewWith(memstore.Config{Loss: loss, Now: now})
+	w.store = w.memory.Client()
+	return w
 }
 
 // register is a register as a living holder has it, changed.

@@ -25,8 +25,8 @@ type RangeError struct{ Part, Limit string }
 // Error names the part and its limit.
 func (e *RangeError) Error() string { return strconv.Quote(e.Part) + ": " + e.Limit }
 
-// ParseRanges reads numbers and ranges of numbers, such as 0-31,40, and returns them as
-// by [Join]. A *[RangeError] is returned for a part that is neither, and for a range
+// ParseRanges reads numbers and ranges of numbers, such as 0-31,40, and returns them
+// sorted, and joined where they touch or overlap. A *[RangeError] is returned for a part that is neither, and for a range
 // that goes down.
 func ParseRanges(text string) ([]Range, error) {
 	var ranges []Range
@@ -45,20 +45,11 @@ func ParseRanges(text string) ([]Range, error) {
 		}
 		ranges = append(ranges, Range{int64(first), int64(last)})
 	}
-	return Join(ranges), nil
+	return join(ranges), nil
 }
 
-// RangesOf returns numbers as ranges, joined as by [Join].
-func RangesOf(numbers []int64) []Range {
-	ranges := make([]Range, len(numbers))
-	for i, n := range numbers {
-		ranges[i] = Range{n, n}
-	}
-	return Join(ranges)
-}
-
-// Join sorts ranges, in place, and joins ranges that touch or overlap.
-func Join(ranges []Range) []Range {
+// join sorts ranges, in place, and joins ranges that touch or overlap.
+func join(ranges []Range) []Range {
 	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.First, b.First) })
 	joined := ranges[:0]
 	for _, r := range ranges {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -68,7 +67,7 @@ func TestMessagesHaveNoPrefix(t *testing.T) {
 
 func TestRangesAreSortedAndJoined(t *testing.T) {
 	for in, want := range map[string]string{
-		"7": "[7]", "0-3,8": "[0-3 8]", "8,0-3,4-5,2": "[0-5 8]", "1,1,1": "[1]", "5-9,6": "[5-9]", "3,1": "[1 3]",
+		"7": "[7]", "9,3,2,4,9,7": "[2-4 7 9]", "0-3,8": "[0-3 8]", "8,0-3,4-5,2": "[0-5 8]", "1,1,1": "[1]", "5-9,6": "[5-9]", "3,1": "[1 3]",
 	} {
 		ranges, err := text.ParseRanges(in)
 		if got := fmt.Sprint(ranges); err != nil || got != want {
@@ -82,14 +81,15 @@ func TestRangesAreSortedAndJoined(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
-	if got := text.RangesOf([]int64{9, 3, 2, 4, 9, 7}); !slices.Equal(got, []text.Range{{First: 2, Last: 4}, {First: 7, Last: 7}, {First: 9, Last: 9}}) {
-		t.Errorf("%v", got)
-	}
 }
 
 func TestLongListsAreCutShort(t *testing.T) {
+	ranges, err := text.ParseRanges("0-3,8,10")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for most, want := range map[int]string{1: "0-3, and 2 more", 2: "0-3, 8, and 1 more", 3: "0-3, 8, 10", 9: "0-3, 8, 10"} {
-		if got := text.List(text.RangesOf([]int64{0, 1, 2, 3, 8, 10}), most); got != want {
+		if got := text.List(ranges, most); got != want {
 			t.Errorf("%d: %q, want %q", most, got, want)
 		}
 	}
