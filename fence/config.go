@@ -195,32 +195,20 @@ func (c *Config) prepare() (lease.State, error) {
 	if c.Layout.IsZero() {
 		c.Layout = snowfence.DefaultLayout()
 	}
-	if err := c.Layout.Validate(); err != nil {
+	c.StoreName = cmp.Or(c.StoreName, store.NameOf(c.Store))
+	if err := cmp.Or(
+		c.Layout.Validate(),
+		c.Policy.Validate(c.Layout),
+		stored.RefuseIf(c.Policy.WallEveryCall && c.Layout.Workers() == 1, "wall-every-call", true, "must be off with layout "+c.Layout.String()+", which has one worker id: its order goes by the monotonic clock"),
+		stored.RefuseIf(c.HorizonNotice < 0, "horizon-notice", c.HorizonNotice, "must not be negative"),
+		stored.RefuseIf(c.Journal != nil && c.Store != nil && c.StoreName == "", "store-name", "", "must be given with a journal on a store that does not name itself"),
+	); err != nil {
 		return lease.State{}, err
-	}
-	if err := c.Policy.Validate(c.Layout); err != nil {
-		return lease.State{}, err
-	}
-	if c.Policy.WallEveryCall && c.Layout.Workers() == 1 {
-		return lease.State{}, &ConfigError{Field: "wall-every-call", Value: "true", Limit: "must be off with layout " + c.Layout.String() + ", which has one worker id: its order goes by the monotonic clock"}
-	}
-	if c.HorizonNotice < 0 {
-		return lease.State{}, &ConfigError{Field: "horizon-notice", Value: c.HorizonNotice.String(), Limit: "must not be negative"}
-	}
-	if c.StoreName = cmp.Or(c.StoreName, store.NameOf(c.Store)); c.Journal != nil && c.Store != nil && c.StoreName == "" {
-		return lease.State{}, &ConfigError{Field: "store-name", Value: "", Limit: "must be given with a journal on a store that does not name itself"}
 	}
 	c.HorizonNotice = cmp.Or(c.HorizonNotice, horizonNotice)
 	c.Policy = c.Policy.WithDefaults(c.Layout)
-	if c.Clock == nil {
-		c.Clock = snowfence.SystemClock()
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Reader
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Clock, c.Rand = cmp.Or(c.Clock, snowfence.SystemClock()), cmp.Or(c.Rand, rand.Reader)
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}

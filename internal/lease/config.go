@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -87,15 +88,7 @@ type Lent struct {
 
 // prepare fills the defaults in, or returns a *[stored.ConfigError].
 func (c Config) prepare() (Config, error) {
-	if c.Namespace == "" {
-		c.Namespace = stored.DefaultNamespace
-	}
-	if err := stored.CheckNamespace(c.Namespace); err != nil {
-		return c, err
-	}
-	if err := c.Layout.Validate(); err != nil {
-		return c, err
-	}
+	c.Namespace = cmp.Or(c.Namespace, stored.DefaultNamespace)
 	if c.strict() && c.Worker == nil {
 		c.Worker = new(int64)
 	}
@@ -105,32 +98,29 @@ func (c Config) prepare() (Config, error) {
 			c.Window = DefaultPinnedWindow
 		}
 	}
-	switch {
-	case c.Window < minWindow || c.Window > maxWindow:
-		return c, refuse("window", c.Window.String(), fmt.Sprintf("must be from %s to %s", minWindow, maxWindow))
-	case c.ClaimWait < 0:
-		return c, refuse("claim-wait", c.ClaimWait.String(), "must not be negative")
-	case c.RequestTimeout < 0:
-		return c, refuse("request-timeout", c.RequestTimeout.String(), "must not be negative")
-	case c.MaxRollback < 0:
-		return c, refuse("max-rollback", c.MaxRollback.String(), "must not be negative")
-	case c.Worker != nil && (*c.Worker < 0 || *c.Worker >= c.Layout.Workers()):
-		return c, refuse("worker", fmt.Sprint(*c.Worker), fmt.Sprintf("must be from 0 to %d", c.Layout.Workers()-1))
-	}
-	if err := stored.CheckProcess(c.Process); err != nil {
+	const notNegative = "must not be negative"
+	worker, workers := *cmp.Or(c.Worker, new(int64)), c.Layout.Workers()
+	if err := cmp.Or(
+		stored.CheckNamespace(c.Namespace),
+		c.Layout.Validate(),
+		stored.RefuseIf(c.Window < minWindow || c.Window > maxWindow, "window", c.Window, fmt.Sprintf("must be from %s to %s", minWindow, maxWindow)),
+		stored.RefuseIf(c.ClaimWait < 0, "claim-wait", c.ClaimWait, notNegative),
+		stored.RefuseIf(c.RequestTimeout < 0, "request-timeout", c.RequestTimeout, notNegative),
+		stored.RefuseIf(c.MaxRollback < 0, "max-rollback", c.MaxRollback, notNegative),
+		stored.RefuseIf(worker < 0 || worker >= workers, "worker", worker, fmt.Sprintf("must be from 0 to %d", workers-1)),
+		stored.CheckProcess(c.Process),
+	); err != nil {
 		return c, err
 	}
 	unit := c.Layout.Unit
 	c.ticks = max(minTicks, snowfence.Tick((c.Window-1)/unit+1))
 	c.Window = time.Duration(c.ticks) * unit
-	if err := Outlasts(c.Window, c.Loss); err != nil {
+	if err := cmp.Or(
+		Outlasts(c.Window, c.Loss),
+		stored.RefuseIf(c.strict() && c.JournalAhead != 0, "journal", true, "must be off with layout "+c.Layout.String()+", which has one worker id: its order needs the store at each start"),
+		stored.RefuseIf(c.JournalAhead < 0, "journal-ahead", c.JournalAhead, notNegative),
+	); err != nil {
 		return c, err
-	}
-	if c.strict() && c.JournalAhead != 0 {
-		return c, refuse("journal", "true", "must be off with layout "+c.Layout.String()+", which has one worker id: its order needs the store at each start")
-	}
-	if c.JournalAhead < 0 {
-		return c, refuse("journal-ahead", c.JournalAhead.String(), "must not be negative")
 	}
 	if c.JournalAhead > 0 {
 		c.ahead = max(2, snowfence.Tick((c.JournalAhead-1)/unit+1))
@@ -154,14 +144,7 @@ func (c Config) prepare() (Config, error) {
 // Outlasts returns a *[stored.ConfigError] unless a window is longer than three times what
 // a store can lose.
 func Outlasts(window, loss time.Duration) error {
-	if loss >= 0 && loss < window/3 {
-		return nil
-	}
-	return refuse("window", window.String(), fmt.Sprintf("must be more than three times what the store can lose, %s", loss))
-}
-
-func refuse(field, value, limit string) error {
-	return &stored.ConfigError{Field: field, Value: value, Limit: limit}
+	return stored.RefuseIf(loss < 0 || loss >= window/3, "window", window, fmt.Sprintf("must be more than three times what the store can lose, %s", loss))
 }
 
 // strict reports whether one holder at a time issues ids, so that they increase in the order in which
@@ -208,7 +191,7 @@ func (c *Config) claims(n stored.Namespace) (pool, error) {
 	allowed := n.Datacenters
 	if c.Datacenter != nil {
 		if len(allowed) > 0 && !slices.Contains(allowed, *c.Datacenter) {
-			return pool{}, refuse("datacenter", fmt.Sprint(*c.Datacenter), fmt.Sprintf("must be one that this store may issue, %v", allowed))
+			return pool{}, stored.Refuse("datacenter", *c.Datacenter, fmt.Sprintf("must be one that this store may issue, %v", allowed))
 		}
 		allowed = []int64{*c.Datacenter}
 	}
@@ -218,10 +201,10 @@ func (c *Config) claims(n stored.Namespace) (pool, error) {
 	}
 	if r := c.Workers; r != nil {
 		if most := c.Layout.Workers() - 1; r.First < 0 || r.First > r.Last || r.Last > most {
-			return pool{}, refuse("workers", r.String(), fmt.Sprintf("must be a range within 0-%d", most))
+			return pool{}, stored.Refuse("workers", r, fmt.Sprintf("must be a range within 0-%d", most))
 		}
 		if p = p.within(*r); p.size == 0 {
-			return pool{}, refuse("workers", r.String(), "has no worker id of a datacenter that may be used here")
+			return pool{}, stored.Refuse("workers", r, "has no worker id of a datacenter that may be used here")
 		}
 	}
 	if c.Worker == nil {
@@ -229,7 +212,7 @@ func (c *Config) claims(n stored.Namespace) (pool, error) {
 	}
 	only, ok := p.only(*c.Worker)
 	if !ok {
-		return pool{}, refuse("worker", fmt.Sprint(*c.Worker), "is in no datacenter, or not among the workers, that may be used here")
+		return pool{}, stored.Refuse("worker", *c.Worker, "is in no datacenter, or not among the workers, that may be used here")
 	}
 	return only, nil
 }

@@ -62,7 +62,7 @@ func (s *State) vouch(x *step) {
 // namespace.
 func (s *State) mayResume(x *step, p stored.Page) error {
 	if p.Name != x.Namespace {
-		return refuse("namespace", x.Namespace, fmt.Sprintf("the journal has %q", p.Name))
+		return stored.Refuse("namespace", x.Namespace, fmt.Sprintf("the journal has %q", p.Name))
 	}
 	record, err := p.Namespace.Encode()
 	if err != nil {
