@@ -1,9 +1,13 @@
 package snowfence
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -192,6 +196,140 @@ func TestRevocationCountsEveryBatchOfTicksWithTwoSlots(t *testing.T) {
 		<-ended
 		if tick := parts(t, g, last).Tick; tick >= reserved {
 			t.Fatalf("round %d: tick %d is not below %d", round, tick, reserved)
+		}
+	}
+}
+
+// crowd has eight callers draw ids at once, each second one in batches, and returns the ids of each.
+func crowd[T any](t *testing.T, calls int, next func(context.Context) (T, error), fill func(context.Context, []T) error) [][]T {
+	t.Helper()
+	lists := make([][]T, 8)
+	var group sync.WaitGroup
+	for i := range lists {
+		group.Go(func() {
+			batch := make([]T, 1+i*7)
+			for len(lists[i]) < calls && !t.Failed() {
+				ids := batch
+				var err error
+				if i%2 == 0 {
+					ids = batch[:1]
+					ids[0], err = next(t.Context())
+				} else {
+					err = fill(t.Context(), ids)
+				}
+				switch {
+				case err == nil:
+					lists[i] = append(lists[i], ids...)
+				case !errors.Is(err, ErrSaturated):
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	return lists
+}
+
+func TestConcurrentCallersNeverShareAnID(t *testing.T) {
+	g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+	lists := crowd(t, 20_000, g.Next, g.Fill)
+	for i, ids := range lists {
+		if !slices.IsSorted(ids) {
+			t.Errorf("caller %d: ids do not increase", i)
+		}
+	}
+	all := slices.Sorted(slices.Values(slices.Concat(lists...)))
+	if n := len(slices.Compact(slices.Clone(all))); n != len(all) {
+		t.Errorf("%d different ids among %d", n, len(all))
+	}
+}
+
+func TestRevokedGeneratorIssuesNothing(t *testing.T) {
+	cause := errors.New("lease lost")
+	generate(t, GeneratorConfig{Layout: smallLayout()}, func(t *testing.T, clock *testClock, g *Generator) {
+		last := mustNext(t, g)
+		waiting := make(chan error, 2)
+		go func() { waiting <- g.Fill(t.Context(), make([]ID, 1000)) }()
+		synctest.Wait()
+		go func() { _, err := g.Next(t.Context()); waiting <- err }()
+		synctest.Wait()
+		revoked := clock.Monotonic()
+		reserved := g.Revoke(cause)
+		if reserved <= last.Tick {
+			t.Errorf("reserved up to %d, but tick %d was issued", reserved, last.Tick)
+		}
+		for range 2 {
+			if err := <-waiting; !errors.Is(err, ErrRevoked) || !errors.Is(err, cause) {
+				t.Errorf("call that waited: %v", err)
+			}
+		}
+		if late := clock.Monotonic() - revoked; late != 0 {
+			t.Errorf("the calls that waited ended %s later", late)
+		}
+		for range 3 {
+			clock.pass(time.Second)
+			if _, err := g.Next(t.Context()); !errors.Is(err, ErrRevoked) || !errors.Is(err, cause) {
+				t.Errorf("later call: %v", err)
+			}
+		}
+		if err := g.Extend(g.Status().Until); !errors.Is(err, ErrRevoked) {
+			t.Errorf("extension: %v", err)
+		}
+		if again := g.Revoke(errors.New("other")); again != reserved {
+			t.Errorf("second revocation returns %d, the first %d", again, reserved)
+		}
+		if err := g.Status().Revoked; !errors.Is(err, cause) {
+			t.Errorf("the first cause does not stand: %v", err)
+		}
+	})
+}
+
+// The sequence of the first tick may begin above 0. That reserves nothing.
+func TestRevocationOfAnUnusedGeneratorReturnsTheFloor(t *testing.T) {
+	for _, floor := range []Tick{0, 1, smallLayout().TickAt(testStart)} {
+		for _, bits := range []uint64{0, 1, 1<<64 - 1} {
+			cfg := GeneratorConfig{Layout: smallLayout(), Floor: floor, Rand: func() uint64 { return bits }}
+			generate(t, cfg, func(t *testing.T, _ *testClock, g *Generator) {
+				if got := g.Revoke(nil); got != floor {
+					t.Errorf("floor %d, random bits %x: %d", floor, bits, got)
+				}
+			})
+		}
+	}
+}
+
+// Every id lies below what Revoke returned, however the calls race with it.
+func TestRevocationCountsEveryIDThatIsReturned(t *testing.T) {
+	for round := range 50 {
+		g := newTestGenerator(t, GeneratorConfig{Rand: rand.Uint64})
+		highest := make([]ID, 4)
+		var started, group sync.WaitGroup
+		for i := range highest {
+			started.Add(1)
+			group.Go(func() {
+				batch := make([]ID, 1+100*(i%2))
+				for n := 0; ; n++ {
+					if n == 10 {
+						started.Done()
+					}
+					if err := g.Fill(t.Context(), batch); err != nil {
+						if n < 10 {
+							started.Done()
+							t.Error(err)
+						}
+						return
+					}
+					highest[i] = batch[len(batch)-1]
+				}
+			})
+		}
+		started.Wait()
+		reserved := g.Revoke(nil)
+		group.Wait()
+		for i, id := range highest {
+			if tick := parts(t, g, id).Tick; tick >= reserved {
+				t.Fatalf("round %d, caller %d: tick %d is not below %d", round, i, tick, reserved)
+			}
 		}
 	}
 }

@@ -284,3 +284,10 @@ func TestClockErrorSaysWhichWay(t *testing.T) {
 		}
 	}
 }
+
+// stepped ends a term by a step forward, and begins another attempt.
+func (s *script) stepped() {
+	s.t.Helper()
+	s.do(ClockLost{Stepped: true})
+	s.reopen()
+}

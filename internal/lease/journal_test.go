@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/stored"
 )
 
@@ -332,4 +333,12 @@ func TestTermThatIsFoundLostWhenItIsReleasedIsTakenOutOfTheJournal(t *testing.T)
 	s.found("v9", held(1500))
 	s.in(Stopped)
 	request[Discard](s)
+}
+
+// moves checks the bound of the page that the last step wants kept.
+func (s *script) moves(want snowfence.Tick) {
+	s.t.Helper()
+	if got := request[Keep](s).Page.Used; got != want {
+		s.t.Errorf("the journal's bound is moved to %d, not %d", got, want)
+	}
 }

@@ -140,3 +140,10 @@ func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
 		s.called(Swap)
 	}
 }
+
+// anotherNamespace is the record of a namespace that was made anew.
+func anotherNamespace() stored.Namespace {
+	n := testNamespace()
+	n.Incarnation = "ff112233445566778899aabbccddeeff"
+	return n
+}

@@ -112,3 +112,22 @@ func asksNothingButTheClock(s *script) {
 	s.uncalled(Get)
 	s.called(Ask)
 }
+
+// testPage is of a term that was claimed 300 ms ago and is usable for 600 more.
+func testPage() stored.Page {
+	r := held(600)
+	r.Floor = testStart - 300
+	return stored.Page{
+		Name: stored.DefaultNamespace, Namespace: testNamespace(), Worker: 2, Version: "v7",
+		Register: r, Usable: r.Until, Used: testStart + 40,
+	}
+}
+
+// pending adds an extension whose outcome is open.
+func pending(t *testing.T, p *stored.Page) stored.Register {
+	t.Helper()
+	r := p.Register
+	r.Until, r.Write = testStart+900, "fedcba9876543210"
+	p.Pending = encoded(t, r)
+	return r
+}

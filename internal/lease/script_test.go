@@ -248,13 +248,6 @@ func (s *script) namespace() stored.Namespace {
 	return n
 }
 
-// anotherNamespace is the record of a namespace that was made anew.
-func anotherNamespace() stored.Namespace {
-	n := testNamespace()
-	n.Incarnation = "ff112233445566778899aabbccddeeff"
-	return n
-}
-
 // open brings the script to where it looks at its first register.
 func (s *script) open() {
 	s.t.Helper()
@@ -321,13 +314,6 @@ func (s *script) acknowledge(version store.Version) {
 	s.swapped(version)
 }
 
-// stepped ends a term by a step forward, and begins another attempt.
-func (s *script) stepped() {
-	s.t.Helper()
-	s.do(ClockLost{Stepped: true})
-	s.reopen()
-}
-
 // grants checks the bound that the last step gives the generator.
 func (s *script) grants(want snowfence.Tick) {
 	s.t.Helper()
@@ -341,14 +327,6 @@ func (s *script) usable(want snowfence.Tick) {
 	s.t.Helper()
 	if got := s.state.View().Usable; got != want {
 		s.t.Errorf("%d is usable, not %d", got, want)
-	}
-}
-
-// moves checks the bound of the page that the last step wants kept.
-func (s *script) moves(want snowfence.Tick) {
-	s.t.Helper()
-	if got := request[Keep](s).Page.Used; got != want {
-		s.t.Errorf("the journal's bound is moved to %d, not %d", got, want)
 	}
 }
 
@@ -405,25 +383,6 @@ type testError string
 func (e testError) Error() string { return string(e) }
 
 const errNoAnswer = testError("no answer")
-
-// testPage is of a term that was claimed 300 ms ago and is usable for 600 more.
-func testPage() stored.Page {
-	r := held(600)
-	r.Floor = testStart - 300
-	return stored.Page{
-		Name: stored.DefaultNamespace, Namespace: testNamespace(), Worker: 2, Version: "v7",
-		Register: r, Usable: r.Until, Used: testStart + 40,
-	}
-}
-
-// pending adds an extension whose outcome is open.
-func pending(t *testing.T, p *stored.Page) stored.Register {
-	t.Helper()
-	r := p.Register
-	r.Until, r.Write = testStart+900, "fedcba9876543210"
-	p.Pending = encoded(t, r)
-	return r
-}
 
 func encoded(t testing.TB, record interface{ Encode() ([]byte, error) }) []byte {
 	t.Helper()
