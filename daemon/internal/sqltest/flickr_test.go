@@ -5,7 +5,6 @@ package sqltest
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -70,7 +69,7 @@ type ahead struct {
 
 func (a *ahead) Monotonic() time.Duration { return a.Clock.Monotonic() + time.Duration(a.by.Load()) }
 
-// crowd draws tickets, half of it as Flickr's own clients do.
+// crowd draws tickets.
 type crowd struct {
 	timeout time.Duration
 	clock   *ahead
@@ -83,64 +82,30 @@ type crowd struct {
 // skip is for how long a server is skipped: until a test moves the clock ahead.
 const skip = time.Hour
 
-// clients is how many there are of each side, who draw so many tickets in a round.
+// clients is how many there are, who draw so many tickets in a round.
 const clients, rounds = 4, 25
 
 // newCrowd opens the clients.
 func newCrowd(t *testing.T, servers []sqlServer, timeout time.Duration) *crowd {
 	t.Helper()
 	c := &crowd{timeout: timeout, clock: &ahead{Clock: snowfence.SystemClock()}}
-	group := pools(t, servers)
-	for i := range clients {
+	for range clients {
 		source, err := flickr.Open(t.Context(), flickr.Config{Servers: pools(t, servers), Timeout: timeout, Skip: skip, Clock: c.clock})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours := func(ctx context.Context) (counter.Range, error) { return source.Reserve(ctx, few(1)) }
-		next, down := i, make([]time.Time, len(group))
-		theirs := func(ctx context.Context) (r counter.Range, err error) {
-			for range 5 * len(group) { // round robin; one that fails is skipped
-				next = (next + 1) % len(group)
-				if time.Now().Before(down[next]) {
-					continue
-				}
-				if r, err = ticket(ctx, group[next].DB, timeout); err == nil {
-					return r, nil
-				}
-				if !strings.Contains(err.Error(), "Deadlock") {
-					down[next] = time.Now().Add(time.Second)
-				}
-			}
-			return r, err
-		}
-		c.draws = append(c.draws, ours, theirs)
+		c.draws = append(c.draws, func(ctx context.Context) (counter.Range, error) { return source.Reserve(ctx, few(1)) })
 	}
 	return c
 }
 
-// ticket draws as Flickr's clients do: both statements on one connection.
-func ticket(ctx context.Context, db *sql.DB, timeout time.Duration) (r counter.Range, err error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	connection, err := db.Conn(ctx)
-	if err != nil {
-		return r, err
-	}
-	defer connection.Close() //nolint:errcheck // it goes back to its pool
-	if _, err := connection.ExecContext(ctx, "REPLACE INTO Tickets64 (stub) VALUES ('a')"); err != nil {
-		return r, err
-	}
-	r = counter.Range{Increment: 1, Count: 1}
-	return r, connection.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&r.First)
-}
-
-// round lets everybody draw some tickets, and returns how many of our calls took the timeout, how long they took at
+// round lets everybody draw some tickets, and returns how many calls took the timeout, how long they took at
 // most, and from which of the three servers the tickets came, by their residues.
 func (c *crowd) round(t *testing.T) (stalled int, longest time.Duration, classes []int64) {
 	t.Helper()
 	clock := snowfence.SystemClock()
 	var wait sync.WaitGroup
-	for i, reserve := range c.draws {
+	for _, reserve := range c.draws {
 		wait.Go(func() {
 			for range rounds {
 				begun := clock.Monotonic()
@@ -151,14 +116,13 @@ func (c *crowd) round(t *testing.T) (stalled int, longest time.Duration, classes
 					return
 				}
 				c.mu.Lock()
-				if c.all = append(c.all, r); i%2 == 0 {
-					longest = max(longest, took)
-					if took >= c.timeout {
-						stalled++
-					}
-					if class := r.First % 3; !slices.Contains(classes, class) {
-						classes = append(classes, class)
-					}
+				c.all = append(c.all, r)
+				longest = max(longest, took)
+				if took >= c.timeout {
+					stalled++
+				}
+				if class := r.First % 3; !slices.Contains(classes, class) {
+					classes = append(classes, class)
 				}
 				enough := stalled > 2*clients
 				c.mu.Unlock()
@@ -312,9 +276,6 @@ func TestTicketServerThatFailsIsLoggedOnceUntilItIsBack(t *testing.T) {
 }
 
 func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
-	with := func(increment, offset int, more ...string) flickr.Server {
-		return classed(t, increment, offset, more...)
-	}
 	for _, c := range []struct {
 		why     string
 		servers []flickr.Server
@@ -322,12 +283,12 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 	}{
 		{"no server", nil, "servers is none: must be given"},
 		{"no pool", []flickr.Server{{Name: "x"}}, "db of server x is nil"},
-		{"equal offsets", []flickr.Server{with(2, 1), with(2, 1)}, "must differ from that of server"},
-		{"other increments", []flickr.Server{with(2, 1), with(4, 2)}, "auto_increment_increment of ticket server of class 2 is 4: must be 2, as on server of class 1"},
-		{"small increment", []flickr.Server{with(2, 1), with(2, 2), with(2, 1)}, "auto_increment_increment of ticket server of class 1 is 2: must be at least 3"},
-		{"large offset", []flickr.Server{with(2, 3)}, "auto_increment_offset of ticket server of class 3 is 3: must be from 1 to 2"},
-		{"replicas that run the statement", []flickr.Server{with(1, 1, "binlog_format=STATEMENT")}, `binlog_format of ticket server of class 1 is "STATEMENT": must be ROW or MIXED`},
-		{"no autocommit", []flickr.Server{with(2, 1, "autocommit=0")}, "autocommit of ticket server of class 1 is 0: must be 1"},
+		{"equal offsets", []flickr.Server{classed(t, 2, 1), classed(t, 2, 1)}, "must differ from that of server"},
+		{"other increments", []flickr.Server{classed(t, 2, 1), classed(t, 4, 2)}, "auto_increment_increment of ticket server of class 2 is 4: must be 2, as on server of class 1"},
+		{"small increment", []flickr.Server{classed(t, 2, 1), classed(t, 2, 2), classed(t, 2, 1)}, "auto_increment_increment of ticket server of class 1 is 2: must be at least 3"},
+		{"large offset", []flickr.Server{classed(t, 2, 3)}, "auto_increment_offset of ticket server of class 3 is 3: must be from 1 to 2"},
+		{"replicas that run the statement", []flickr.Server{classed(t, 1, 1, "binlog_format=STATEMENT")}, `binlog_format of ticket server of class 1 is "STATEMENT": must be ROW or MIXED`},
+		{"no autocommit", []flickr.Server{classed(t, 2, 1, "autocommit=0")}, "autocommit of ticket server of class 1 is 0: must be 1"},
 	} {
 		_, err := flickr.Open(t.Context(), flickr.Config{Servers: c.servers})
 		config := new(counter.ConfigError)
@@ -335,10 +296,10 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.why, err, c.want)
 		}
 	}
-	if _, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{with(4, 1), with(4, 3)}}); err != nil {
+	if _, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{classed(t, 4, 1), classed(t, 4, 3)}}); err != nil {
 		t.Errorf("with room for more: %v", err)
 	}
-	late := with(2, 1)
+	late := classed(t, 2, 1)
 	late.DB.SetMaxOpenConns(1)
 	source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{late}})
 	if err != nil {
@@ -352,27 +313,19 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 
 func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 	server := classed(t, 2, 1)
-	open := func() *flickr.Source {
-		t.Helper()
-		source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{server}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 5 {
-			if _, err := source.Reserve(t.Context(), few(1)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return source
+	source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{server}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	source := open()
+	if _, err := source.Reserve(t.Context(), few(1)); err != nil {
+		t.Fatal(err)
+	}
 	do(t, server.DB, "CREATE TRIGGER numbers BEFORE INSERT ON Tickets64 FOR EACH ROW SET NEW.id = 100000")
 	for range 2 { // it stays refused
 		if r, err := source.Reserve(t.Context(), few(1)); !errors.Is(err, flickr.ErrUnfit) {
 			t.Errorf("of another class: %+v, %v", r, err)
 		}
 	}
-	do(t, server.DB, "DROP TRIGGER numbers")
 }
 
 // TestTicketServerWhoseIncrementChangedIsRefused raises the increment for new connections only. Open

@@ -3,16 +3,13 @@
 package sqltest
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/openstore"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -208,32 +205,5 @@ func TestTableThatIsAlteredLaterIsRefused(t *testing.T) {
 	}
 	if _, err := client.Swap(t.Context(), "register", "", nil); err != nil {
 		t.Errorf("the table is as it was, and nothing took effect before: %v", err)
-	}
-}
-
-// TestPoolerThatGivesUpSyncsRepeatsNoID lets another client of PgBouncer end the syncs of all sessions, and
-// kills the server after the next extension. The next holder must not repeat an id of the first.
-func TestPoolerThatGivesUpSyncsRepeatsNoID(t *testing.T) {
-	t.Parallel()
-	s := postgreSQL.on(testkit.Postgres(t, "wal_writer_delay=10s"))
-	shared := s.share(t)
-	firstClock := &shifted{Clock: snowfence.SystemClock()}
-	first := hold(t, shared.store, "first", firstClock)
-	ids := take(t, first, 100)
-	shared.each(t, "SET synchronous_commit = off")
-	committed := first.Status().Until
-	testkit.Eventually(t, func(context.Context) error {
-		if now := first.Status(); now.Until == committed && (now.LastError == nil || !strings.Contains(now.LastError.Error(), "synchronous_commit is off")) {
-			return fmt.Errorf("no extension was tried: %w", now.LastError)
-		}
-		return nil
-	})
-	acknowledged := first.Status().Until
-	s.server.Kill()
-	s.server.Start()
-	client := servertest.Opened(t, openstore.Open, s.url("durable=true"))
-	equal := issuedTwice(t, first, firstClock, ids, committed, func(clock snowfence.Clock) *fence.Holder { return hold(t, client, "second", clock) })
-	if equal > 0 || acknowledged != committed {
-		t.Errorf("%d ids are equal; the bound %d was acknowledged without a sync, after %d", equal, acknowledged, committed)
 	}
 }

@@ -269,7 +269,32 @@ func tickets(t *testing.T, s sqlServer) system {
 		open: func(t *testing.T, y system) (counter.Source, error) {
 			return flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: y.pool(t)}}})
 		},
+		original: func(db *sql.DB, _ int) draw {
+			return func(ctx context.Context) (r counter.Range, err error) {
+				for r, err = ticket(ctx, db); deadlocked(err); { // its clients ask again
+					r, err = ticket(ctx, db)
+				}
+				return r, err
+			}
+		},
 	}
+}
+
+// deadlocked reports whether InnoDB has ended a statement for another one.
+func deadlocked(err error) bool { return err != nil && strings.Contains(err.Error(), "Deadlock") }
+
+// ticket draws as Flickr's clients do: both statements on one connection.
+func ticket(ctx context.Context, db *sql.DB) (counter.Range, error) {
+	r := counter.Range{Increment: 1, Count: 1}
+	connection, err := db.Conn(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer connection.Close() //nolint:errcheck // it goes back to its pool
+	if _, err := connection.ExecContext(ctx, "REPLACE INTO Tickets64 (stub) VALUES ('a')"); err != nil {
+		return r, err
+	}
+	return r, connection.QueryRowContext(ctx, "SELECT LAST_INSERT_ID()").Scan(&r.First)
 }
 
 // commits matches the request for a COMMIT: as a query of PostgreSQL, or as a command of MySQL.
