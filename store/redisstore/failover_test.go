@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/redisstore"
@@ -73,51 +71,5 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	servertest.Persist(t, s, "key", version, "after")
 	for _, name := range []string{"", "unknown"} { // taken for a server, and asked for another primary
 		_ = servertest.Refusal(t, redisstore.Open, redisstore.Config{Endpoints: []string{sentinel.Addr()}, Sentinel: name})
-	}
-}
-
-// TestCountersRefuseAPromotedStaleReplica fails over to a replica that lacks acknowledged
-// reservations, where the store was declared durable falsely. The processes that made them
-// refuse, and show both numbers.
-func TestCountersRefuseAPromotedStaleReplica(t *testing.T) {
-	t.Parallel()
-	primary, replication, replica := pair(t)
-	s := open(t, redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}, Durable: true})
-	config := func(name string) counter.Config {
-		return counter.Config{Store: s, Name: name, MaxWait: 30 * time.Second, RequestTimeout: time.Second}
-	}
-	segments, segmentsErr := counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: config("segments"), Step: 10, MostStep: 10})
-	tickets, ticketsErr := counter.OpenTickets(t.Context(), config("tickets"))
-	daily, dailyErr := counter.OpenDaily(t.Context(), counter.DailyConfig{Config: config("daily")})
-	if err := errors.Join(segmentsErr, ticketsErr, dailyErr); err != nil {
-		t.Fatal(err)
-	}
-	draws := map[string]func(n int) error{
-		"segments": func(n int) error { return segments.Fill(t.Context(), make([]snowfence.ID, n)) },
-		"tickets":  func(n int) error { return tickets.Fill(t.Context(), make([]snowfence.ID, n)) },
-		"daily":    func(n int) error { _, err := daily.Fill(t.Context(), n); return err },
-	}
-	draw := func(n int) {
-		t.Helper()
-		for name, draw := range draws {
-			if err := draw(n); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-		}
-	}
-	draw(25)
-	replicated(t, primary, replica)
-	replication.Drop()
-	draw(200)
-	promote(t, primary, replica)
-	for name, draw := range draws {
-		err := draw(100)
-		var back *counter.BackwardsError
-		if !errors.As(err, &back) || back.Mark < 225 || back.Next > back.Mark {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if err := errors.Join(segments.Close(t.Context()), tickets.Close(t.Context()), daily.Close(t.Context())); err != nil {
-		t.Error(err)
 	}
 }

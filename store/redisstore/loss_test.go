@@ -60,28 +60,6 @@ func TestPromotedReplicaThatLacksTheLastWrites(t *testing.T) {
 	}
 }
 
-// TestHolderGoesOnAfterAFailoverThatLostItsLastWrite is about a holder that
-// reaches the promoted replica by its list of endpoints.
-func TestHolderGoesOnAfterAFailoverThatLostItsLastWrite(t *testing.T) {
-	t.Parallel()
-	primary, replication, replica := pair(t)
-	s := open(t, redisstore.Config{Endpoints: []string{primary.Addr(), replica.Addr()}, Loss: lossLoss})
-	h := servertest.Hold(t, servertest.HolderOf(s, lossWindow, "holder"))
-	replicated(t, primary, replica)
-	replication.Drop()
-	lost := servertest.NextRegister(t, s)
-	promote(t, primary, replica)
-
-	// Ticks from here on need a bound that the promoted replica has taken.
-	testkit.Eventually(t, func(context.Context) error {
-		id, err := h.Next(t.Context())
-		if err == nil && tickOf(t, id) < lost.Until {
-			err = fmt.Errorf("it stamps tick %d", tickOf(t, id))
-		}
-		return err
-	})
-}
-
 func tickOf(t *testing.T, id snowfence.ID) snowfence.Tick {
 	t.Helper()
 	parts, err := servertest.Layout().Decompose(id)
