@@ -24,9 +24,16 @@ func Distinct[N cmp.Ordered](numbers []N) error {
 	return nil
 }
 
-// Order returns an error if a call that began after another one had ended drew a lesser
-// number, or an equal one.
+// Order returns an error if a number was drawn twice, or if a call that began after another one had ended drew a lesser
+// number.
 func Order(drawn []Drawn) error {
+	numbers := make([]int64, len(drawn))
+	for i, call := range drawn {
+		numbers[i] = call.Number
+	}
+	if err := Distinct(numbers); err != nil {
+		return err
+	}
 	begun := slices.SortedFunc(slices.Values(drawn), func(a, b Drawn) int { return cmp.Compare(a.Begun, b.Begun) })
 	ended := slices.SortedFunc(slices.Values(drawn), func(a, b Drawn) int { return cmp.Compare(a.End, b.End) })
 	greatest := Drawn{Number: -1}

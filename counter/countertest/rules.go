@@ -206,13 +206,6 @@ func tickets(t *testing.T, b *bench) {
 	if err := Order(all); err != nil {
 		t.Error(err)
 	}
-	numbers := make([]int64, len(all))
-	for i, d := range all {
-		numbers[i] = d.Number
-	}
-	if err := Distinct(numbers); err != nil {
-		t.Error(err)
-	}
 }
 
 func daily(t *testing.T, b *bench) {

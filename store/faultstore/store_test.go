@@ -300,22 +300,22 @@ func TestSeededFaultsComeAtTheirRates(t *testing.T) {
 
 func TestPlansCompose(t *testing.T) {
 	before, lost := faultstore.Fault{Before: true}, faultstore.Fault{LostReply: true}
-	plan := faultstore.First(
-		faultstore.Nth(faultstore.Swap, "a", 2, before),
-		faultstore.Only(faultstore.Always(lost), func(call faultstore.Call) bool { return call.Key == "a" }),
-	)
-	tests := []struct {
-		call faultstore.Call
-		want faultstore.Fault
+	second := func(verb faultstore.Verb, key string) faultstore.Plan { return faultstore.Nth(verb, key, 2, before) }
+	ofA := faultstore.Only(faultstore.Always(lost), func(call faultstore.Call) bool { return call.Key == "a" })
+	calls := []faultstore.Call{{faultstore.Swap, "a", 1}, {faultstore.Swap, "a", 2}, {faultstore.Get, "a", 2}, {faultstore.Swap, "b", 2}}
+	for name, test := range map[string]struct {
+		plan faultstore.Plan
+		want [4]faultstore.Fault
 	}{
-		{faultstore.Call{Verb: faultstore.Swap, Key: "a", N: 1}, lost},
-		{faultstore.Call{Verb: faultstore.Swap, Key: "a", N: 2}, before},
-		{faultstore.Call{Verb: faultstore.Get, Key: "a", N: 2}, lost},
-		{faultstore.Call{Verb: faultstore.Swap, Key: "b", N: 2}, faultstore.Fault{}},
-	}
-	for _, test := range tests {
-		if got := plan(test.call); got != test.want {
-			t.Errorf("%+v: %+v, want %+v", test.call, got, test.want)
+		"the first that fails": {faultstore.First(second(faultstore.Swap, "a"), ofA), [4]faultstore.Fault{lost, before, lost, {}}},
+		"any verb and any key": {second("", ""), [4]faultstore.Fault{{}, before, before, before}},
+		"a verb and any key":   {second(faultstore.Swap, ""), [4]faultstore.Fault{{}, before, {}, before}},
+		"any verb and a key":   {second("", "a"), [4]faultstore.Fault{{}, before, before, {}}},
+	} {
+		for i, call := range calls {
+			if got := test.plan(call); got != test.want[i] {
+				t.Errorf("%s, %+v: %+v, want %+v", name, call, got, test.want[i])
+			}
 		}
 	}
 }
@@ -360,20 +360,4 @@ func Example() {
 	// Output:
 	// faultstore: injected failure on the way back from the store
 	// hello <nil>
-}
-
-func TestNthWithoutAVerbOrAKeyMeansEveryOne(t *testing.T) {
-	before := faultstore.Fault{Before: true}
-	for _, test := range []struct {
-		verb faultstore.Verb
-		key  string
-	}{{"", ""}, {faultstore.Swap, ""}, {"", "a"}} {
-		plan := faultstore.Nth(test.verb, test.key, 2, before)
-		for _, call := range []faultstore.Call{{faultstore.Swap, "a", 1}, {faultstore.Swap, "a", 2}, {faultstore.Swap, "b", 2}, {faultstore.Get, "a", 2}} {
-			meant := call.N == 2 && (test.verb == "" || test.verb == call.Verb) && (test.key == "" || test.key == call.Key)
-			if hit := plan(call) == before; hit != meant {
-				t.Errorf("verb %q and key %q: the fault of %+v is %t", test.verb, test.key, call, hit)
-			}
-		}
-	}
 }

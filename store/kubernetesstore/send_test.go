@@ -240,6 +240,18 @@ func TestReadIsSentAgainToABusyServerAndNotForEver(t *testing.T) {
 	})
 }
 
+// listed is a page of registers. A list goes on at next, unless that is its end.
+func listed(next, end int, keys []string) reply {
+	items, token := []*coordination.Lease{}, ""
+	for _, key := range keys {
+		items = append(items, register(key, strings.Repeat("a", 32), "7"))
+	}
+	if next < end {
+		token = fmt.Sprint(next)
+	}
+	return reply{code: 200, body: map[string]any{"metadata": map[string]string{"continue": token}, "items": items}}
+}
+
 // TestListGoesOnBehindARevisionThatIsForgotten plays a server that forgets the revision of each page once.
 func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "e"}
@@ -258,14 +270,7 @@ func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 				a.body.(map[string]any)["metadata"] = map[string]string{"continue": token}
 				return a
 			}
-			items, next := []*coordination.Lease{}, ""
-			for _, key := range keys[at:min(at+3, len(keys))] {
-				items = append(items, register(key, strings.Repeat("a", 32), "7"))
-			}
-			if at+3 < len(keys) {
-				next = fmt.Sprint(at + 3)
-			}
-			return reply{code: 200, body: map[string]any{"metadata": map[string]string{"continue": next}, "items": items}}
+			return listed(at+3, len(keys), keys[at:min(at+3, len(keys))])
 		})
 		var got []string
 		if err := servertest.Listed(t.Context(), s, "", func(e store.Entry) { got = append(got, e.Key) }); err != nil || !slices.Equal(got, keys) || !forgot {
@@ -279,15 +284,9 @@ func TestListGoesOnBehindARevisionThatIsForgotten(t *testing.T) {
 func TestListOutOfOrderIsRefused(t *testing.T) {
 	for name, pages := range map[string][][]string{"in a page": {{"a", "c", "b"}}, "between pages": {{"a", "c"}, {"b"}}} {
 		s, _ := on(t, func(r *http.Request) reply {
-			at, items, next := 0, []*coordination.Lease{}, ""
+			at := 0
 			_, _ = fmt.Sscan(r.URL.Query().Get("continue"), &at)
-			for _, key := range pages[at] {
-				items = append(items, register(key, strings.Repeat("a", 32), "7"))
-			}
-			if at+1 < len(pages) {
-				next = fmt.Sprint(at + 1)
-			}
-			return reply{code: 200, body: map[string]any{"metadata": map[string]string{"continue": next}, "items": items}}
+			return listed(at+1, len(pages), pages[at])
 		})
 		for _, prefix := range []string{"", "c"} {
 			if err := servertest.Listed(t.Context(), s, prefix, nil); err == nil || !strings.Contains(err.Error(), "lists out of order: ids.b after ids.c") {

@@ -4,9 +4,9 @@ package sqlstore_test
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -36,17 +36,10 @@ func TestURLSaysWhereAndHow(t *testing.T) {
 		"postgres://me@a/db?table=x.y_1&tls=true":  postgres(func(c *sqlstore.Config) { c.Table, c.TLS = "x.y_1", &sqlstore.TLS{} }, "a:5432"),
 		"postgres://me@a/db?password-file=/no/x":   postgres(func(c *sqlstore.Config) { c.PasswordFile = "/no/x" }, "a:5432"),
 	} {
-		if c, err := sqlstore.ParseURL(u); err != nil || shown(c) != shown(want) {
+		if c, err := sqlstore.ParseURL(u); err != nil || !reflect.DeepEqual(c, want) {
 			t.Errorf("%s: %v (%v), want %v", u, c, err, want)
 		}
 	}
-}
-
-// shown shows all that a URL can say, the password and the files of TLS too.
-func shown(c sqlstore.Config) string {
-	tls := c.TLS
-	c.TLS = nil
-	return fmt.Sprintf("%+v %q %+v", c, string(c.Password), tls)
 }
 
 func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
@@ -62,16 +55,8 @@ func TestURLThatIsWrongIsRefusedByTheNameOfWhatIsWrong(t *testing.T) {
 		"postgres://me@a/db?table=X":           `table "X"`,
 		"postgres://me@a/db?loss=1s&durable=1": "loss 1s: must not be given",
 	} {
-		a, err := sqlstore.ParseURL(u)
-		if err == nil {
-			t.Errorf("%q: is taken for %v, want %q", u, a, want)
-			continue
-		}
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", u, err, want)
-		}
-		if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%q: the error shows the password: %v", u, err)
+		if c, err := sqlstore.ParseURL(u); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %v (%v), want %q", u, c, err, want)
 		}
 	}
 }
@@ -90,8 +75,8 @@ func TestPasswordFileIsReadForEachConnection(t *testing.T) {
 	if _, err := c.Connectors(); err == nil || !strings.Contains(err.Error(), "password-file: stat "+path) {
 		t.Errorf("a file that is missing: %v", err)
 	}
-	for content, want := range map[string]string{"one\n": "one", "t w o\r\nmore\n": "t w o", "three": "three"} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	for _, want := range []string{"one", "two"} {
+		if err := os.WriteFile(path, []byte(want+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if len(servers) == 0 {
