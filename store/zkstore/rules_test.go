@@ -1,6 +1,7 @@
 package zkstore_test
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net/url"
@@ -22,9 +23,17 @@ func TestZooKeeperKeepsEveryRule(t *testing.T) {
 	// The first request of a session is number 1.
 	header := func(kind uint32, rest ...uint32) string { return packet(append([]uint32{kind, 0, 1, 0}, rest...)...) }
 	servertest.Run(t, servertest.Engine{
-		Name:     "zookeeper",
-		Start:    func(t testing.TB) *testkit.Server { return testkit.ZooKeeper(t) },
-		Open:     servertest.Opener(zkstore.OpenURL),
+		Name:  "zookeeper",
+		Start: func(t testing.TB) *testkit.Server { return testkit.ZooKeeper(t) },
+		Open:  servertest.Opener(zkstore.OpenURL),
+		OpenExisting: servertest.Opener(func(ctx context.Context, url string) (*zkstore.Store, error) {
+			c, err := zkstore.ParseURL(url)
+			if err != nil {
+				return nil, err
+			}
+			c.Existing = true
+			return zkstore.Open(ctx, c)
+		}),
 		URL:      urlOf,
 		Prepare:  func(t *testing.T, server *testkit.Server, prefix string) { makeFolders(t, server.Addr(), "/"+prefix) },
 		Apart:    []servertest.Place{{}, {Prefix: "a"}, {Prefix: "a/b"}, {Prefix: "a/b/c-d_e.f"}, {Prefix: "ab"}},

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,32 +140,6 @@ func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c 
 	}
 	if said := text.String(); !strings.Contains(said, "zookeeper: ") || strings.Contains(said, "s3cr3t") {
 		t.Errorf("the log says %q", said)
-	}
-}
-
-func TestPrefixThatHasToExistIsNotCreated(t *testing.T) {
-	server := testkit.ZooKeeper(t)
-	client := raw(t, server.Addr())
-	makeNode(t, client, "/above", nil, zk.FlagPersistent)
-	for _, prefix := range []string{"/typo", "/typo/below", "/above/typo"} {
-		c := config(server.Addr())
-		c.Prefix, c.Existing = prefix, true
-		if err := servertest.Refusal(t, zkstore.Open, c); !errors.Is(err, store.ErrNoStore) || !strings.Contains(err.Error(), "typo") {
-			t.Errorf("%s: %v, want %v", prefix, err, store.ErrNoStore)
-		}
-	}
-	for parent, want := range map[string]string{"/": "[above zookeeper]", "/above": "[]"} {
-		names, _, err := client.Children(parent)
-		slices.Sort(names)
-		if got := fmt.Sprint(names); err != nil || got != want {
-			t.Errorf("%s has %s now (%v), want %s", parent, got, err, want)
-		}
-	}
-	c := config(server.Addr())
-	servertest.Swap(t, open(t, c), "key", "", "value")
-	c.Existing = true
-	if e, err := open(t, c).Get(t.Context(), "key"); err != nil || string(e.Value) != "value" {
-		t.Errorf("a store that exists: %+v, %v", e, err)
 	}
 }
 

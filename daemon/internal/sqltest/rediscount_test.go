@@ -208,28 +208,6 @@ func TestDateWhoseKeyMayHaveExpiredIsRefused(t *testing.T) {
 	}
 }
 
-func TestDateIsThatOfItsZone(t *testing.T) {
-	d := onRedis(t)
-	shanghai := time.FixedZone("Asia/Shanghai", 8*3600)
-	source := d.open(t, func(c *rediscount.Config) { c.Zone, c.Length = shanghai, 4 })
-	midnight := time.Now().In(shanghai).Truncate(time.Hour)
-	midnight = time.Date(midnight.Year(), midnight.Month(), midnight.Day(), 0, 0, 0, 0, shanghai)
-	for i, c := range []struct {
-		now   time.Time
-		first string
-	}{
-		{midnight.Add(-time.Second), midnight.AddDate(0, 0, -1).Format("20060102") + "0001"},
-		{midnight, midnight.Format("20060102") + "0001"},
-		{midnight.Add(-time.Second), midnight.AddDate(0, 0, -1).Format("20060102") + "0002"}, // the clock goes back
-		{midnight, midnight.Format("20060102") + "0002"},
-	} {
-		d.clock.now = c.now
-		if got, err := source.Reserve(t.Context(), few(1)); err != nil || fmt.Sprint(got.First) != c.first {
-			t.Errorf("%d: %+v, %v; want %s", i, got, err, c.first)
-		}
-	}
-}
-
 func TestRemedyForANumberOfTomorrowDoubtsTheClock(t *testing.T) {
 	d := onRedis(t)
 	if said := d.open(t, nil).Remedy(d.number(1_000_050)); !strings.Contains(said, "is the clock right?") {
