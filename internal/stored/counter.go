@@ -12,52 +12,54 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Counter is the store's entry for one counter. It is never deleted.
+// Counter is the store's entry for one counter. It is never deleted. Its fields are in the order of the text.
 type Counter struct {
 	// Kind is the kind of counter: "segment", "ticket" or "daily".
-	Kind string
+	Kind string `json:"kind"`
 
 	// Incarnation is a random 128-bit number in hexadecimal, drawn when the record was
 	// created. A process that sees another one knows that the counter was begun again.
-	Incarnation string
+	Incarnation string `json:"incarnation"`
 
 	// Unsettled says that the store can still lose the beginning of the record. A failover may
 	// take it away, and then the counter is begun again. Records of earlier versions count as settled.
-	Unsettled bool
+	Unsettled bool `json:"unsettled,omitzero"`
 
 	// Start is the first number, and Increment the distance between two.
-	Start, Increment int64
+	Start     int64 `json:"start"`
+	Increment int64 `json:"increment"`
 
 	// Limit is the greatest number that its last writer would reserve.
-	Limit int64
+	Limit int64 `json:"limit"`
 
 	// Zone and Digits are of a daily sequence: the time zone of its dates, and the width of
 	// its numbers. Empty and 0 otherwise.
-	Zone   string
-	Digits int
+	Zone   string `json:"zone"`
+	Digits int    `json:"digits"`
 
 	// Lanes are the separate counts, ascending by name. A daily sequence has a lane for each
 	// of its last dates, "20261122". Every other counter has one, without a name. When there are too
 	// many lanes, the earliest goes.
-	Lanes []Lane
+	Lanes []Lane `json:"lanes"`
+
+	// Writer and Writers are in records of earlier versions, and empty in later ones.
+	Writer  string   `json:"writer"`
+	Writers []Writer `json:"writers"`
 
 	// Waits says that this very write waits to be confirmed, on a lossy store. Waiting are the
 	// writes before it that do, the latest at the end.
-	Waits   bool
-	Waiting []Wait
-
-	// Writer and Writers are in records of earlier versions, and empty in later ones.
-	Writer  string
-	Writers []Writer
+	Waits   bool   `json:"waits,omitzero"`
+	Waiting []Wait `json:"waiting,omitempty"`
 
 	// Write is a random mark of this very write, 64 bits in hexadecimal.
-	Write string
+	Write string `json:"write"`
 
 	// Created and Clock are the clocks of the first and of the last writer at their writes.
-	Created, Clock time.Time
+	Created time.Time `json:"created"`
+	Clock   time.Time `json:"clock"`
 
 	// Process is the last writer, for people.
-	Process Process
+	Process Process `json:"-"`
 }
 
 // Lane is one count of a counter. Every number below Next is reserved.
@@ -88,11 +90,6 @@ func (w *Wait) UnmarshalText(text []byte) error {
 	return err
 }
 
-// waits is a list that is left out when it is empty.
-type waits []Wait
-
-func (w *waits) IsZero() bool { return len(*w) == 0 }
-
 // Effect names the effect that this record's write had when it made the version. The very bytes
 // may take effect again, with another version. That effect has another name.
 func (c *Counter) Effect(v store.Version) Wait {
@@ -118,31 +115,13 @@ const DateForm = "20060102"
 
 func (c *Counter) text() any {
 	return &struct {
-		Format      int        `json:"format"`
-		Kind        *string    `json:"kind"`
-		Incarnation *string    `json:"incarnation"`
-		Unsettled   *flag      `json:"unsettled,omitzero"`
-		Start       *int64     `json:"start"`
-		Increment   *int64     `json:"increment"`
-		Limit       *int64     `json:"limit"`
-		Zone        *string    `json:"zone"`
-		Digits      *int       `json:"digits"`
-		Lanes       *[]Lane    `json:"lanes"`
-		Writer      *string    `json:"writer"`
-		Writers     *[]Writer  `json:"writers"`
-		Waits       *flag      `json:"waits,omitzero"`
-		Waiting     *waits     `json:"waiting,omitzero"`
-		Write       *string    `json:"write"`
-		Created     *time.Time `json:"created"`
-		Clock       *time.Time `json:"clock"`
-		Host        *string    `json:"host"`
-		PID         *int       `json:"pid"`
-		Version     *string    `json:"version"`
-		Started     *time.Time `json:"started"`
-	}{
-		format, &c.Kind, &c.Incarnation, (*flag)(&c.Unsettled), &c.Start, &c.Increment, &c.Limit, &c.Zone, &c.Digits, &c.Lanes, &c.Writer, &c.Writers,
-		(*flag)(&c.Waits), (*waits)(&c.Waiting), &c.Write, &c.Created, &c.Clock, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started,
-	}
+		Format int `json:"format"`
+		*Counter
+		Host    *string    `json:"host"`
+		PID     *int       `json:"pid"`
+		Version *string    `json:"version"`
+		Started *time.Time `json:"started"`
+	}{format, c, &c.Process.Host, &c.Process.PID, &c.Process.Version, &c.Process.Started}
 }
 
 func (c *Counter) check() error {

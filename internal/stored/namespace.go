@@ -26,19 +26,19 @@ const maxNamespace = 64
 type Namespace struct {
 	// Layout is the fingerprint: the canonical text form of the layout, which
 	// holds its unit, epoch, order and widths.
-	Layout string
+	Layout string `json:"layout"`
 
 	// Incarnation is a random 128-bit number in hexadecimal, drawn when the record was
 	// created. Every register repeats it. So a register of another life of the namespace
 	// can be recognised.
-	Incarnation string
+	Incarnation string `json:"incarnation"`
 
 	// Datacenters are the datacenters that this store may issue, if several stores share
 	// the namespace. Empty means all.
-	Datacenters []int64
+	Datacenters []int64 `json:"datacenters"`
 
 	// Created is when the record was written, by the clock of its writer.
-	Created time.Time
+	Created time.Time `json:"created"`
 }
 
 // NewNamespace returns the record of a namespace that is new.
@@ -87,12 +87,9 @@ func Young(written time.Time, loss time.Duration, clocks ...time.Time) bool {
 
 func (n *Namespace) text() any {
 	return &struct {
-		Format      int        `json:"format"`
-		Layout      *string    `json:"layout"`
-		Incarnation *string    `json:"incarnation"`
-		Datacenters *[]int64   `json:"datacenters"`
-		Created     *time.Time `json:"created"`
-	}{format, &n.Layout, &n.Incarnation, &n.Datacenters, &n.Created}
+		Format int `json:"format"`
+		*Namespace
+	}{format, n}
 }
 
 func (n *Namespace) check() error {

@@ -22,7 +22,7 @@ const format = 1
 // record is the written object of JSON.
 type record interface {
 	// text returns a struct for package json to write and to read: every field of
-	// the text in its order, each but the format a pointer into the record.
+	// the text in its order. It points into the record, for all but the format.
 	text() any
 	// check returns an error if the record contradicts itself.
 	check() error
@@ -111,11 +111,6 @@ type age duration
 func (a age) MarshalText() ([]byte, error)     { return duration(a).MarshalText() }
 func (a *age) UnmarshalText(text []byte) error { return (*duration)(a).UnmarshalText(text) }
 func (a *age) IsZero() bool                    { return *a == 0 }
-
-// flag is a bool that is left out when it is false.
-type flag bool
-
-func (f *flag) IsZero() bool { return !bool(*f) }
 
 // optional is a text that is left out when it is empty.
 type optional string
