@@ -4,12 +4,28 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"sync"
 
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 )
+
+func ignoresContexts(s store.Store) store.Store {
+	return &broken{
+		Store: s,
+		get: func(ctx context.Context, key string) (store.Entry, error) {
+			return s.Get(context.WithoutCancel(ctx), key)
+		},
+		swap: func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
+			return s.Swap(context.WithoutCancel(ctx), key, prev, value)
+		},
+		list: func(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {
+			return s.List(context.WithoutCancel(ctx), prefix)
+		},
+	}
+}
 
 func swapsUnderEndedContexts(s store.Store) store.Store {
 	return &broken{Store: s, swap: func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
@@ -121,6 +137,17 @@ func remembersFirstReads(s store.Store) store.Store {
 
 func neverCloses(s store.Store) store.Store {
 	return &broken{Store: s, close: func() error { return nil }}
+}
+
+func closesOnce(s store.Store) store.Store {
+	closed := false
+	return &broken{Store: s, close: func() error {
+		if closed {
+			return store.ErrClosed
+		}
+		closed = true
+		return s.Close()
+	}}
 }
 
 func contradictsItself(s store.Store) store.Store {

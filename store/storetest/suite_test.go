@@ -76,6 +76,7 @@ func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 		sometimes []string
 	}{
 		{"compares nothing", each(comparesNothing), guards, []string{"contention"}},
+		{"repeats a swap that conflicts", each(repeatsConflicts), guards, []string{"contention"}},
 		{"compares the value only", comparesValue, []string{"version-not-value"}, nil},
 		{"creates over what exists", each(createsOver), []string{"create-existing", "value-limits", "create-once", "resend"}, []string{"contention"}},
 		{"creates under any version", each(createsUnderAnyVersion), []string{"version-of-missing"}, nil},
@@ -86,6 +87,7 @@ func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 		{"takes _ for -", each(foldsSigns), []string{"key-limits", "key-bytes", "list-prefix"}, nil},
 		{"cuts long keys", each(cutsKeys), []string{"key-limits"}, nil},
 		{"takes the prefix for a substring", each(listsSubstrings), []string{"list-prefix"}, nil},
+		{"takes _ in a prefix for any sign", each(listsPatterns), []string{"list-prefix"}, nil},
 		{"lists one page", each(listsOnePage), []string{"list-complete"}, nil},
 		{"lists swaps that it only heard of", listsRumours, []string{"list-existing"}, nil},
 		{"lists once", each(listsOnce), []string{"list-range"}, nil},
@@ -99,11 +101,13 @@ func TestBrokenStoreFailsAtTheRuleItBreaks(t *testing.T) {
 		{"repeats a swap that failed", each(repeatsFailures), []string{"lost-reply"}, nil},
 		{"conflicts with swaps of other keys", conflictsFalsely, []string{"list-range", "conflict-true", "reopen"}, []string{"context-ends"}},
 		{"takes the same bytes for a repetition", each(idempotent), []string{"resend"}, nil},
+		{"ignores contexts", each(ignoresContexts), []string{"context-ended"}, nil},
 		{"swaps before it looks at the context", each(swapsUnderEndedContexts), []string{"context-ended"}, nil},
 		{"swaps and claims a conflict when its context ends", each(conflictsOnEndedContexts), []string{"context-ends"}, nil},
 		{"forgets on reopening", forgets, []string{"reopen"}, nil},
 		{"never sees others' later swaps", each(remembersFirstReads), []string{"replace", "conflict-final", "lost-reply", "context-ends"}, nil},
 		{"works on after close", each(neverCloses), []string{"closed"}, nil},
+		{"fails when closed twice", each(closesOnce), []string{"closed"}, nil},
 		{"claims to be lossy without a loss", each(contradictsItself), []string{"traits"}, nil},
 	}
 	for _, test := range tests {
