@@ -4,8 +4,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -13,23 +19,52 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 )
 
-// counters are the numbers that the daemons of a chaos test give beside fenced ids, and their callers'
-// lists, from all daemons together.
-type counters struct {
-	mu       sync.Mutex
-	segments []int64
-	tickets  []countertest.Drawn
-	dailies  []string
-}
+// wideGenerators are the generators of wide ids, by the presets that read these.
+var wideGenerators = map[string]string{"sessions": "uuid8", "documents": "objectid"}
 
-// countersConfig adds the counted generators. Tickets need a durable store.
-func countersConfig(lossy bool) string {
-	config := "  users:\n    kind: segment\n    settings: {step: \"100\", max-wait: 3s}\n" +
-		"  invoices:\n    kind: daily\n    settings: {prefix: I, digits: \"9\", max-wait: 3s}\n"
+// countedConfig has the generators beside fenced ids. Tickets need a durable store. The layouts of wide ids have a
+// datacenter in the upper worker bits, and so few worker ids that these go from one daemon to another. Every tick begins at
+// sequence 0: two holders of one worker id can't differ by chance.
+func countedConfig(lossy bool) string {
+	config := "  users: {kind: segment, settings: {step: \"100\", max-wait: 3s}}\n" +
+		"  invoices: {kind: daily, settings: {prefix: I, digits: \"9\", max-wait: 3s}}\n"
 	if !lossy {
-		config += "  tickets:\n    kind: ticket\n    settings: {max-wait: 3s}\n"
+		config += "  tickets: {kind: ticket, settings: {max-wait: 3s}}\n"
+	}
+	worker := bits.Len(uint(*chaosHosts)) + 1
+	for name, layout := range map[string]string{
+		"sessions":  fmt.Sprintf("wide-ms48-version4-seq12-variant2-datacenter%d-worker%d-random42@1970-01-01", 20-worker, worker),
+		"documents": fmt.Sprintf("wide-s32-datacenter%d-worker%d-seq24@1970-01-01", 40-worker, worker),
+	} {
+		config += fmt.Sprintf("  %[1]s: {kind: wide, namespace: %[1]s, layout: %[2]s, datacenter: 5, window: %[3]s, policy: {sequence-start: zero}}\n", name, layout, chaosWindow)
 	}
 	return config
+}
+
+// counted are the numbers, or the wide ids, that callers got from one generator, from all daemons together.
+type counted struct {
+	wide    *snowfence.Layout // nil of numbers
+	ordered bool              // each number is greater than the ones of the calls that ended before
+
+	mu    sync.Mutex
+	texts []string // of wide ids without their random bits
+	drawn []countertest.Drawn
+}
+
+func newCounted(t *testing.T, lossy bool) map[string]*counted {
+	t.Helper()
+	all := map[string]*counted{"users": {}, "invoices": {}}
+	if !lossy {
+		all["tickets"] = &counted{ordered: true}
+	}
+	for name, preset := range wideGenerators {
+		p, err := snowfence.PresetByName(preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = &counted{wide: &p.Layout}
+	}
+	return all
 }
 
 // count takes numbers, or wide ids, from whatever daemon the subject is at the moment.
@@ -43,60 +78,76 @@ func (c *chaos) count(ctx context.Context, s *subject, generator string) {
 			begun := time.Since(c.began)
 			// An error says that there are fewer, which is what faults do.
 			texts, _ := testkit.MintTexts(ctx, client, d.URL, generator, 1+random.IntN(30))
-			if w := c.wides[generator]; w != nil {
-				if err := w.add(s.number, texts); err != nil {
-					c.t.Errorf("%s: %v", generator, err)
-				}
-			} else {
-				c.counters.add(c.t, generator, texts, begun, time.Since(c.began))
+			if err := c.counted[generator].add(texts, begun, time.Since(c.began)); err != nil {
+				c.t.Errorf("%s: %v", generator, err)
 			}
 		}
 		pause(ctx, 10*time.Millisecond)
 	}
 }
 
-func (c *counters) add(t interface{ Errorf(string, ...any) }, generator string, texts []string, begun, end time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if generator == "invoices" {
-		c.dailies = append(c.dailies, texts...)
-		return
-	}
+func (k *counted) add(texts []string, begun, end time.Duration) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, text := range texts {
-		id, err := snowfence.Parse(text)
-		if err != nil {
-			t.Errorf("%s gave %q: %v", generator, text, err)
-			return
+		if k.wide != nil {
+			id, err := snowfence.ParseWide(text)
+			if err != nil {
+				return err
+			}
+			parts, err := k.wide.DecomposeWide(id)
+			if err != nil {
+				return err
+			}
+			parts.Random = 0
+			if id, err = k.wide.ComposeWide(parts); err != nil {
+				return err
+			}
+			text = id.String()
 		}
-		if generator == "users" {
-			c.segments = append(c.segments, int64(id))
-		} else {
-			c.tickets = append(c.tickets, countertest.Drawn{Number: int64(id), Begun: begun, End: end})
+		k.texts = append(k.texts, text)
+		if k.ordered {
+			id, err := snowfence.Parse(text)
+			if err != nil {
+				return err
+			}
+			k.drawn = append(k.drawn, countertest.Drawn{Number: int64(id), Begun: begun, End: end})
 		}
+	}
+	return nil
+}
+
+// wrong returns an error if a number came twice, or two wide ids have the same time, worker and sequence, as equal ids
+// have; and if tickets are out of order.
+func (k *counted) wrong() error {
+	return errors.Join(countertest.Distinct(k.texts), countertest.Order(k.drawn))
+}
+
+func (c *chaos) judgeCounted() {
+	for _, name := range slices.Sorted(maps.Keys(c.counted)) {
+		k := c.counted[name]
+		if err := k.wrong(); err != nil || len(k.texts) == 0 {
+			c.t.Errorf("%s gave %d: %v", name, len(k.texts), err)
+		}
+		c.t.Logf("%s: %d of %s: none twice", c.engine.Name, len(k.texts), name)
 	}
 }
 
-// judge looks for numbers that were given twice, and for tickets out of order.
-func (c *counters) judge(ch *chaos) {
-	numbers := make([]int64, len(c.tickets))
-	for i, d := range c.tickets {
-		numbers[i] = d.Number
-	}
-	for what, err := range map[string]error{
-		"segments": countertest.Distinct(c.segments), "tickets": countertest.Distinct(numbers),
-		"order of tickets": countertest.Order(c.tickets), "daily numbers": countertest.Distinct(c.dailies),
+func TestRandomBitsDoNotHideARepeatedWideID(t *testing.T) {
+	const one = "01890a5d-ac96-874b-8000-0c0000000001"
+	for other, repeated := range map[string]bool{
+		one:                                    true,
+		"01890a5d-ac96-874b-8000-0dffffffffff": true,  // its random bits are others
+		"01890a5d-ac97-874b-8000-0c0000000001": false, // its time is another
+		"01890a5d-ac96-874c-8000-0c0000000001": false, // its sequence
+		"01890a5d-ac96-874b-8000-100000000001": false, // its worker
 	} {
-		if err != nil {
-			ch.t.Errorf("%s: %v", what, err)
+		k := newCounted(t, false)["sessions"]
+		if err := k.add([]string{one, other}, 0, 0); err != nil {
+			t.Fatal(err)
 		}
-	}
-	dates := map[string]bool{}
-	for _, text := range c.dailies {
-		dates[text[1:9]] = true
-	}
-	ch.t.Logf("%s: %d numbers of segments, %d tickets, %d daily numbers of %d dates: none twice", ch.engine.Name,
-		len(c.segments), len(c.tickets), len(c.dailies), len(dates))
-	if len(c.segments) == 0 || len(c.dailies) == 0 || len(c.tickets) == 0 && !ch.engine.Lossy {
-		ch.t.Error("a counter gave nothing")
+		if err := k.wrong(); (err != nil) != repeated {
+			t.Errorf("%s and %s: %v", one, other, err)
+		}
 	}
 }

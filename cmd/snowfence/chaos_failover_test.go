@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,13 +15,6 @@ import (
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
-
-// failovers are the writes that the failovers of a chaos test took away.
-type failovers struct {
-	mu   sync.Mutex
-	lost []int // acknowledged writes that each took away
-	late int   // called off: the standby would have lacked more than is declared
-}
 
 // chaosNames are the engines of the chaos test. A lossy one has two servers. Kubernetes takes part only where it is asked
 // for by its name: "make test-kubernetes" builds its server.
@@ -105,7 +97,9 @@ func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 	c.pair.Primary.Kill()
 	late := time.Since(since) >= chaosLoss
 	if err != nil || late {
-		c.failovers.add(0, late)
+		if late {
+			c.late++
+		}
 		return 0, errors.Join(err, c.pair.Mend())
 	}
 	if err := c.pair.Promote(ctx); err != nil {
@@ -121,7 +115,7 @@ func (c *chaos) failOver(lag time.Duration) (lost int, err error) {
 		s.proxy.SetTarget(address)
 	}
 	lost = shown.without(earlier)
-	c.failovers.add(lost, false)
+	c.lost = append(c.lost, lost)
 	return lost, errors.Join(err, promoted.Close(), c.pair.Rejoin())
 }
 
@@ -161,28 +155,13 @@ func (w writes) without(others writes) (n int) {
 	return n
 }
 
-func (f *failovers) add(lost int, late bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if late {
-		f.late++
-	} else {
-		f.lost = append(f.lost, lost)
-	}
-}
-
-// judge expects that the failovers have lost something, or they prove nothing.
-func (f *failovers) judge(c *chaos) {
+// judgeFailovers expects that the failovers have lost something, or they prove nothing.
+func (c *chaos) judgeFailovers() {
 	if c.pair == nil {
 		return
 	}
-	total := 0
-	for _, n := range f.lost {
-		total += n
-	}
-	c.t.Logf("%s: %d failovers took %d acknowledged writes away: %v; %d were called off, because the standby lacked writes of %s", c.engine.Name,
-		len(f.lost), total, f.lost, f.late, chaosLoss)
-	if total == 0 {
+	c.t.Logf("%s: failovers took %d acknowledged writes away; %d were called off, because the standby lacked writes of %s", c.engine.Name, c.lost, c.late, chaosLoss)
+	if slices.Max(append(c.lost, 0)) == 0 {
 		c.t.Error("no failover took an acknowledged write away")
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -76,12 +77,12 @@ type chaos struct {
 	subjects []*subject
 	began    time.Time
 
-	counters  counters
-	wides     map[string]*wides // by generator
-	failovers failovers
+	counted map[string]*counted // by generator
 
 	server sync.Mutex    // held by the fault that is done to the engine
 	pair   *testkit.Pair // the engine's servers; nil if it is not lossy
+	lost   []int         // acknowledged writes that each failover took away
+	late   int           // failovers that were called off: the standby would have lacked more than is declared
 	mu     sync.Mutex
 	counts map[string]int
 
@@ -94,13 +95,11 @@ type chaos struct {
 
 func newChaos(t *testing.T, name string) *chaos {
 	c, ctx := beginChaos(t, name, chaosLayout())
-	c.wides = newWides(t)
-	c.serve(ctx, *chaosHosts, countersConfig(c.engine.Lossy)+wideConfig())
+	c.counted = newCounted(t, c.engine.Lossy)
+	c.serve(ctx, *chaosHosts, countedConfig(c.engine.Lossy))
 	for _, s := range c.subjects {
-		for _, generator := range slices.AppendSeq([]string{"users", "invoices", "tickets"}, maps.Keys(c.wides)) {
-			if generator != "tickets" || !c.engine.Lossy {
-				c.running.Go(func() { c.count(ctx, s, generator) })
-			}
+		for generator := range c.counted {
+			c.running.Go(func() { c.count(ctx, s, generator) })
 		}
 	}
 	return c
@@ -186,11 +185,9 @@ type trouble struct {
 
 // troubles are all that there are, so that a round of them leaves none out.
 func (c *chaos) troubles() []trouble {
-	all := []trouble{
-		{"SIGKILL", c.kill},
-		{"SIGSTOP past the window", c.pause},
-		{"clock set forward", func(s *subject, r *rand.Rand) { c.setClock(s, r, false) }},
-		{"clock set back", func(s *subject, r *rand.Rand) { c.setClock(s, r, true) }},
+	var all []trouble
+	for name, do := range c.ills() {
+		all = append(all, trouble{name, func(s *subject, r *rand.Rand) { do(s, r) }})
 	}
 	if c.engine.Server != nil {
 		all = append(all, []trouble{
@@ -210,7 +207,40 @@ func (c *chaos) troubles() []trouble {
 	for _, name := range slices.Sorted(maps.Keys(c.engine.Troubles)) {
 		all = append(all, trouble{name, func(_ *subject, r *rand.Rand) { c.hinder(c.engine.Troubles[name], r) }})
 	}
-	return append(all, c.failing()...)
+	all = append(all, c.failing()...)
+	slices.SortFunc(all, func(a, b trouble) int { return strings.Compare(a.name, b.name) }) // so that the seed chooses
+	return all
+}
+
+// victim is a program with a clock that can be set: a daemon, or a borrower.
+type victim interface {
+	signal(number syscall.Signal)
+	setClock(offset time.Duration)
+}
+
+// ills are the troubles that befall each program.
+func (c *chaos) ills() map[string]func(victim, *rand.Rand) {
+	wait := func(r *rand.Rand, least, most time.Duration) { pause(c.t.Context(), between(r, least, most)) }
+	// A clock is set off by a second to a year, small and large steps being as likely as each other.
+	misdate := func(v victim, r *rand.Rand, sign float64) {
+		const year = 365 * 24 * time.Hour
+		v.setClock(time.Duration(sign * float64(time.Second) * math.Pow(float64(year/time.Second), r.Float64())))
+		wait(r, 0, 2*chaosWindow)
+		v.setClock(0)
+	}
+	return map[string]func(victim, *rand.Rand){
+		"killed": func(v victim, r *rand.Rand) {
+			v.signal(syscall.SIGKILL)
+			wait(r, 0, time.Second)
+		},
+		"paused past the window": func(v victim, r *rand.Rand) {
+			v.signal(syscall.SIGSTOP)
+			wait(r, chaosWindow, 2*chaosWindow)
+			v.signal(syscall.SIGCONT)
+		},
+		"clock set forward": func(v victim, r *rand.Rand) { misdate(v, r, 1) },
+		"clock set back":    func(v victim, r *rand.Rand) { misdate(v, r, -1) },
+	}
 }
 
 func (c *chaos) befall(f trouble, random *rand.Rand) {
@@ -221,27 +251,6 @@ func (c *chaos) befall(f trouble, random *rand.Rand) {
 	c.mu.Lock()
 	c.counts[f.name]++
 	c.mu.Unlock()
-}
-
-func (c *chaos) kill(s *subject, random *rand.Rand) {
-	s.current().Kill()
-	pause(c.t.Context(), between(random, 0, time.Second))
-}
-
-// step is by how much a clock is set off: a second to a year, small and large steps being as likely as each other.
-func (*chaos) step(random *rand.Rand, back bool) time.Duration {
-	const year = 365 * 24 * time.Hour
-	step := time.Duration(float64(time.Second) * math.Pow(float64(year/time.Second), random.Float64()))
-	if back {
-		step = -step
-	}
-	return step
-}
-
-func (c *chaos) setClock(s *subject, random *rand.Rand, back bool) {
-	s.setClock(c.step(random, back))
-	pause(c.t.Context(), between(random, 0, 2*chaosWindow))
-	s.setClock(0)
 }
 
 // hinder does a fault of this engine alone, while its server runs.
@@ -290,51 +299,25 @@ func (c *chaos) gather() {
 
 // judge looks for duplicates and prints the counts.
 func (c *chaos) judge() {
-	lists := [][]snowfence.ID{}
-	layout, err := snowfence.ParseLayout(c.layout)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	type user struct {
-		worker  int64
-		subject int
-	}
-	users, handed := map[user]bool{}, 0
+	var ids []snowfence.ID
 	for _, s := range c.subjects {
-		lists = append(lists, s.ids)
-		worker := int64(-1)
-		for _, id := range s.ids {
-			parts, err := layout.Decompose(id)
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			if parts.Worker != worker {
-				worker = parts.Worker
-				users[user{worker, s.number}] = true
-				handed++
-			}
-		}
-		c.t.Logf("subject %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
+		ids = append(ids, s.ids...)
 	}
-	c.t.Logf("worker ids were taken %d times, %d of %d pairs of worker id and subject occurred", handed, len(users), layout.Workers()*int64(len(c.subjects)))
-	faults := 0
-	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
-		c.t.Logf("%4d %s", c.counts[what], what)
-		faults += c.counts[what]
+	c.report()
+	c.t.Logf("%s: %s, seed %d: %d ids", c.engine.Name, time.Since(c.began).Round(time.Second), *chaosSeed, len(ids))
+	if err := countertest.Distinct(ids); err != nil {
+		c.t.Error(err)
 	}
-	out, found := duplicates(c.t, lists)
-	c.t.Logf("%s: %d faults in %s, seed %d: %s", c.engine.Name, faults, time.Since(c.began).Round(time.Second), *chaosSeed, strings.TrimSpace(out))
-	if found {
-		c.t.Error("duplicates")
-	}
-	c.counters.judge(c)
-	c.judgeWides()
-	c.failovers.judge(c)
+	c.judgeCounted()
+	c.judgeFailovers()
 }
 
-func (c *chaos) pause(s *subject, random *rand.Rand) {
-	d := s.current()
-	d.Signal(syscall.SIGSTOP)
-	pause(c.t.Context(), between(random, chaosWindow, 2*chaosWindow))
-	d.Signal(syscall.SIGCONT)
+// report prints what the daemons gave, and what befell them.
+func (c *chaos) report() {
+	for _, s := range c.subjects {
+		c.t.Logf("daemon %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
+	}
+	for _, what := range slices.Sorted(maps.Keys(c.counts)) {
+		c.t.Logf("%4d %s", c.counts[what], what)
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -187,14 +186,7 @@ func TestSnippetsOfThePageOfClientsPrintFreshIDs(t *testing.T) {
 			}
 			program = strings.NewReplacer(ports...).Replace(program)
 			write(t, filepath.Join(libraries, w.file), program)
-			command := clientCommand(t, libraries, w.run)
-			var stderr strings.Builder
-			command.Stderr = &stderr
-			out, err := command.Output()
-			if err != nil {
-				t.Fatalf("%v\n%s%s\nmake clients installs what it needs", err, out, &stderr)
-			}
-			if takeIDs(t, ids, string(out)) == 0 {
+			if out := output(t, clientCommand(t, libraries, w.run)); takeIDs(t, ids, out) == 0 {
 				t.Errorf("it prints no id: %s", out)
 			}
 		})
@@ -224,8 +216,10 @@ func TestClientsShowATokenOverTLS(t *testing.T) {
 	}
 	others := redis.NewClient(&redis.Options{Addr: d.Address("rediss"), Password: clientToken, TLSConfig: &tls.Config{RootCAs: authority.Pool()}})
 	defer func() { _ = others.Close() }()
-	if id, err := others.Incr(t.Context(), "orders").Result(); err != nil || takeIDs(t, ids, strconv.FormatInt(id, 10)) != 1 {
-		t.Errorf("go-redis: %d, %v", id, err)
+	transaction := others.TxPipeline()
+	one, two := transaction.Incr(t.Context(), "orders"), transaction.Incr(t.Context(), "orders")
+	if _, err := transaction.Exec(t.Context()); err != nil || takeIDs(t, ids, fmt.Sprint(one.Val(), two.Val())) != 2 {
+		t.Errorf("go-redis: %d, %d, %v", one.Val(), two.Val(), err)
 	}
 	own := newClient(t, client.Config{Servers: []string{d.Address("rediss")}, Generator: "orders", Token: clientToken, TLS: &tls.Config{RootCAs: authority.Pool()}})
 	if id, err := own.Next(t.Context()); err != nil || takeIDs(t, ids, id.String()) != 1 {

@@ -20,90 +20,75 @@ const tinyTables = `CREATE TABLE tiny_id_info (id bigint unsigned NOT NULL AUTO_
 	max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0,
 	create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', version bigint NOT NULL DEFAULT 0)`
 
-// startCompatible starts a daemon on the tables of Leaf, in PostgreSQL, and of tinyid, in MariaDB, and
-// waits until it is ready.
-func startCompatible(t *testing.T, more string, arguments ...string) *testkit.Daemon {
+// startCompatible starts a daemon on the tables of Leaf, in PostgreSQL, and of tinyid, in MariaDB. It asks for clientToken.
+func startCompatible(t *testing.T, arguments ...string) *testkit.Daemon {
 	t.Helper()
 	leaf, _ := database(t, "postgres", leafTables, "INSERT INTO leaf_alloc (biz_tag, step) VALUES ('orders', 100)")
 	tiny, _ := database(t, "mysql", tinyTables, "INSERT INTO tiny_id_info (biz_type, step, delta, remainder) VALUES ('users', 100, 2, 1)")
-	config := more + "layout: leaf\nstores:\n"
-	config += fmt.Sprintf("  leaf: %q\n", leaf)
-	config += fmt.Sprintf("  tiny: %q\n", tiny)
-	config += `generators:
+	file := written(t, fmt.Sprintf(`token-file: %s
+thrift: ""
+layout: leaf
+stores: {leaf: %q, tiny: %q}
+generators:
   ids: {}
   session: {kind: uuid}
   orders: {kind: leaf-segment, store: leaf}
   users: {kind: tinyid, store: tiny}
   numbers: {kind: segment, settings: {start: 5, increment: 3, step: 100}}
-`
-	file := written(t, config)
-	d := testkit.StartDaemon(t, executable(t, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--config", file, "--data", t.TempDir()}, arguments...)...)
+`, written(t, clientToken), leaf, tiny))
+	d := testkit.StartDaemon(t, executable(t, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--thrift=", "--config", file, "--data", t.TempDir()}, arguments...)...)
 	d.WaitReady()
 	return d
 }
 
-func TestLeafsCallersGetWhatLeafAnswers(t *testing.T) {
+// TestCallersOfLeafAndTinyidGetTheAnswersOfTheirs asks on the tables of both, in their order. More paths and methods are asked
+// in package httpfront.
+func TestCallersOfLeafAndTinyidGetTheAnswersOfTheirs(t *testing.T) {
 	t.Parallel()
-	d := startCompatible(t, "")
-	const plain, json = "text/plain;charset=UTF-8", "application/json;charset=UTF-8"
-	failed := func(id int, path string) string {
-		return fmt.Sprintf(`^\{"timestamp":\d{13},"status":500,"error":"Internal Server Error","exception":"com.sankuai.inf.leaf.server.exception.LeafServerException","message":"Result\{id=%d, status=EXCEPTION\}","path":"%s"\}$`, id, path)
+	d := startCompatible(t)
+	const plain, json, html, bearer, tiny = "text/plain;charset=UTF-8", "application/json;charset=UTF-8", "text/html;charset=UTF-8", "Bearer " + clientToken, "/tinyid/id/"
+	failed := func(path string) string {
+		return fmt.Sprintf(`^\{"timestamp":\d{13},"status":500,"error":"Internal Server Error","exception":"com.sankuai.inf.leaf.server.exception.LeafServerException","message":"Result\{id=-2, status=EXCEPTION\}","path":"%s"\}$`, path)
 	}
 	for _, test := range []struct {
-		method, path string
-		status       int
-		kind, body   string
+		token, path string // as Leaf's callers show it, or as tinyid's do
+		status      int
+		kind, body  string
 	}{
-		{"GET", "/api/segment/get/orders", 200, plain, `^1$`},
-		{"POST", "/api/segment/get/orders", 200, plain, `^2$`},
-		{"PUT", "/api/segment/get/orders", 200, plain, `^3$`},
-		{"HEAD", "/api/segment/get/orders", 200, plain, `^$`},
-		{"GET", "/api/segment/get/orders", 200, plain, `^4$`},
-		{"GET", "/api/segment/get/users", 200, plain, `^1$`},
-		{"GET", "/api/snowflake/get/ids", 200, plain, `^\d{18,19}$`},
-		{"GET", "/api/segment/get/none", 500, json, failed(-2, "/api/segment/get/none")},
-		{"GET", "/api/segment/get/ids", 500, json, failed(-2, "/api/segment/get/ids")},
-		{"GET", "/api/segment/get/session", 500, json, failed(-2, "/api/segment/get/session")},
-		{"GET", "/api/segment/get/a/b", 500, json, failed(-2, "/api/segment/get/a/b")},
-		{"GET", "/api/snowflake/get/orders", 500, json, failed(-2, "/api/snowflake/get/orders")},
-		{"GET", "/api/snowflake/get/", 500, json, `"exception":"com.sankuai.inf.leaf.server.exception.NoKeyException","message":"Key is none"`},
-		{"GET", "/decodeSnowflakeId?snowflakeId=1169786042799259000", 200, json, `^\{"sequenceId":"3448","timestamp":"1567733700834\(2019-09-06 09:35:00.834\)","workerId":"39"\}$`},
-		{"GET", "/decodeSnowflakeId?snowflakeId=x", 200, json, `^\{"errorMsg":".+"\}$`},
-		{"GET", "/cache", 200, "text/html;charset=UTF-8", `<tr><td>orders</td><td>true</td><td>(true|false)</td><td>0</td><td>5</td><td>101</td><td>96</td>`},
-		{"GET", "/db", 200, "text/html;charset=UTF-8", `<tr><td>orders</td><td>\d+01</td><td>100</td><td>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d</td></tr>`},
-		{"POST", "/db", 405, "application/problem+json", ``},
-	} {
-		got := ask(t, test.method, d.URL+test.path)
-		if got.status != test.status || got.header.Get("Content-Type") != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
-			t.Errorf("%s %s: %+v, want %d, %s, %s", test.method, test.path, got, test.status, test.kind, test.body)
-		}
-	}
-	if got := ask(t, http.MethodGet, d.URL+"/metrics").body; !strings.Contains(got, `snowfence_front_problems_total{front="http",problem="unknown-generator"} 6`) {
-		t.Errorf("the counters are\n%s", got)
-	}
-}
+		{bearer, "/api/segment/get/orders", 200, plain, `^1$`},
+		{bearer, "/api/segment/get/orders", 200, plain, `^2$`},
+		{bearer, "/api/segment/get/users", 200, plain, `^1$`},
+		{bearer, "/api/snowflake/get/ids", 200, plain, `^\d{18,19}$`},
+		{bearer, "/api/segment/get/none", 500, json, failed("/api/segment/get/none")},
+		{bearer, "/api/segment/get/ids", 500, json, failed("/api/segment/get/ids")},
+		{bearer, "/api/segment/get/session", 500, json, failed("/api/segment/get/session")},
+		{bearer, "/api/snowflake/get/orders", 500, json, failed("/api/snowflake/get/orders")},
+		{bearer, "/api/snowflake/get/", 500, json, `"exception":"com.sankuai.inf.leaf.server.exception.NoKeyException","message":"Key is none"`},
+		{"", "/api/segment/get/orders", 401, "application/problem+json", ``},
+		{bearer, "/decodeSnowflakeId?snowflakeId=1169786042799259000", 200, json, `^\{"sequenceId":"3448","timestamp":"1567733700834\(2019-09-06 09:35:00.834\)","workerId":"39"\}$`},
+		{bearer, "/decodeSnowflakeId?snowflakeId=x", 200, json, `^\{"errorMsg":".+"\}$`},
+		{bearer, "/cache", 200, html, `<tr><td>orders</td><td>true</td><td>(true|false)</td><td>0</td><td>3</td><td>101</td><td>98</td>`},
+		{bearer, "/db", 200, html, `<tr><td>orders</td><td>\d+01</td><td>100</td><td>20\d\d-\d\d-\d\d \d\d:\d\d:\d\d</td></tr>`},
 
-func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
-	t.Parallel()
-	d := startCompatible(t, "")
-	const plain, json = "text/plain;charset=UTF-8", "application/json;charset=UTF-8"
-	for _, test := range []struct{ path, kind, body string }{
-		{"nextId?bizType=users&batchSize=1&token=any", json, `^\{"data":\[1\],"code":200,"message":""\}$`},
-		{"nextId?bizType=users&batchSize=2", json, `^\{"data":\[3,5\],"code":200,"message":""\}$`},
-		{"nextIdSimple?bizType=users&batchSize=2&token=any", plain, `^7,9$`},
-		{"nextIdSimple?bizType=users", plain, `^11$`},
-		{"nextId?bizType=orders&batchSize=1000000", json, `^\{"data":\[1,2,(\d+,)+10000\],"code":200,"message":""\}$`},
-		{"nextId?bizType=none", json, `^\{"data":null,"code":6,"message":"generator is \\"none\\": .+"\}$`},
-		{"nextId", json, `^\{"data":null,"code":6,"message":".+"\}$`},
-		{"nextId?bizType=users&batchSize=x", json, `^\{"data":null,"code":6,"message":"count is \\"x\\": .+"\}$`},
-		{"nextId?bizType=session", json, `^\{"data":null,"code":6,"message":".+must mint numbers"\}$`},
-		{"nextIdSimple?bizType=none", plain, `^$`},
-		{"nextSegmentId?bizType=ids", json, `^\{"data":null,"code":6,"message":".+ must be of kind segment, leaf-segment or tinyid"\}$`},
-		{"nextSegmentIdSimple?bizType=ids", plain, `^$`},
+		{clientToken, tiny + "nextId?bizType=users&batchSize=2", 200, json, `^\{"data":\[3,5\],"code":200,"message":""\}$`},
+		{clientToken, tiny + "nextIdSimple?bizType=users&batchSize=2", 200, plain, `^7,9$`},
+		{clientToken, tiny + "nextId?bizType=orders&batchSize=1000000", 200, json, `^\{"data":\[3,4,(\d+,)+10002\],"code":200,"message":""\}$`},
+		{clientToken, tiny + "nextId?bizType=none", 200, json, `^\{"data":null,"code":6,"message":"generator is \\"none\\": .+"\}$`},
+		{clientToken, tiny + "nextId?bizType=users&batchSize=x", 200, json, `^\{"data":null,"code":6,"message":"count is \\"x\\": .+"\}$`},
+		{clientToken, tiny + "nextId?bizType=session", 200, json, `^\{"data":null,"code":6,"message":".+must mint numbers"\}$`},
+		{clientToken, tiny + "nextIdSimple?bizType=none", 200, plain, `^$`},
+		{clientToken, tiny + "nextSegmentId?bizType=ids", 200, json, `^\{"data":null,"code":6,"message":".+ must be of kind segment, leaf-segment or tinyid"\}$`},
+		{"wrong", tiny + "nextId?bizType=users", 200, json, `^\{"data":null,"code":5,"message":"token is error"\}$`},
+		{"wrong", tiny + "nextSegmentIdSimple?bizType=users", 200, plain, `^$`},
 	} {
-		got := ask(t, http.MethodGet, d.URL+"/tinyid/id/"+test.path)
-		if got.status != http.StatusOK || got.header.Get("Content-Type") != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
-			t.Errorf("%s: %d, %s, %.300q, want %s, %s", test.path, got.status, got.header.Get("Content-Type"), got.body, test.kind, test.body)
+		target := d.URL + test.path
+		if strings.HasPrefix(test.path, tiny) {
+			target += "&token=" + test.token
+			test.token = ""
+		}
+		got := ask(t, http.MethodGet, target, "Authorization", test.token)
+		if got.status != test.status || got.header.Get("Content-Type") != test.kind || !regexp.MustCompile(test.body).MatchString(got.body) {
+			t.Errorf("%s: %d, %s, %.300q, want %d, %s, %s", test.path, got.status, got.header.Get("Content-Type"), got.body, test.status, test.kind, test.body)
 		}
 	}
 }
@@ -112,7 +97,7 @@ func TestTinyidsCallersGetWhatTinyidAnswers(t *testing.T) {
 // callers that get single numbers. In the middle the daemon is killed.
 func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
 	t.Parallel()
-	d := startCompatible(t, "", "--http", "127.0.0.1:"+strconv.Itoa(testkit.FreePort(t)))
+	d := startCompatible(t, "--http", "127.0.0.1:"+strconv.Itoa(testkit.FreePort(t)))
 	had := map[string]once[int64]{"users": {}, "orders": {}, "numbers": {}}
 	for range 2 {
 		for name, want := range map[string]tinySegment{
@@ -130,7 +115,7 @@ func TestSegmentsOfTinyidsClientsHaveNoNumberTwice(t *testing.T) {
 				had[name].take(t, name, numbers...)
 				for range 40 {
 					var id int64
-					if _, err := fmt.Sscan(ask(t, http.MethodGet, d.URL+"/tinyid/id/nextIdSimple?bizType="+name).body, &id); err != nil {
+					if _, err := fmt.Sscan(ask(t, http.MethodGet, d.URL+"/tinyid/id/nextIdSimple?token="+clientToken+"&bizType="+name).body, &id); err != nil {
 						t.Fatal(err)
 					}
 					if id%want.delta != want.remainder {
@@ -156,7 +141,7 @@ type tinySegment struct {
 // read when the status is 200, and split at commas.
 func tinyClient(t *testing.T, url, name string) (s tinySegment) {
 	t.Helper()
-	answer := ask(t, http.MethodPost, url+"/tinyid/id/nextSegmentIdSimple?token=0f673adf80504e2eaa552f5d791b644c&bizType="+name,
+	answer := ask(t, http.MethodPost, url+"/tinyid/id/nextSegmentIdSimple?token="+clientToken+"&bizType="+name,
 		"Content-Type", "application/x-www-form-urlencoded", "User-Agent", "Java/1.8.0_392", "Accept", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2")
 	if answer.status != http.StatusOK {
 		t.Fatalf("%s: %+v", name, answer)
@@ -188,26 +173,4 @@ func countIn(s tinySegment) (numbers []int64) {
 		numbers = append(numbers, current)
 	}
 	return numbers
-}
-
-func TestTokenOfTinyidsCallersIsOneOfOurs(t *testing.T) {
-	t.Parallel()
-	file := written(t, "Correct-horse-battery")
-	d := startCompatible(t, "token-file: "+file+"\n", "--thrift", "")
-	const refused = `{"data":null,"code":5,"message":"token is error"}`
-	for path, want := range map[string]string{
-		"nextId?bizType=users&token=Correct-horse-battery": `{"data":[1],"code":200,"message":""}`,
-		"nextId?bizType=users&token=wrong":                 refused,
-		"nextId?bizType=users":                             refused,
-		"nextSegmentId?bizType=users":                      refused,
-		"nextIdSimple?bizType=users&token=wrong":           "",
-		"nextSegmentIdSimple?bizType=users&token=wrong":    "",
-	} {
-		if got := ask(t, http.MethodGet, d.URL+"/tinyid/id/"+path); got.status != http.StatusOK || got.body != want {
-			t.Errorf("%s: %+v, want %s", path, got, want)
-		}
-	}
-	if got := ask(t, http.MethodGet, d.URL+"/api/segment/get/orders"); got.status != http.StatusUnauthorized || got.header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("Leaf's path without a token: %+v", got)
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,22 +36,27 @@ type wrapped struct {
 // space is a configuration whose only generator has the worker ids first to last, with a window.
 func space(t *testing.T, first, last int, window string) (file string) {
 	t.Helper()
-	dir := t.TempDir()
-	file = filepath.Join(dir, "snowfence.yaml")
-	text := fmt.Sprintf("data: %s\nlayout: twitter\ngenerators: {orders: {workers: %d-%d, window: %s, lend-share: 100}}\n", dir, first, last, window)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "next", "--config", file).CombinedOutput(); err != nil {
-		t.Fatalf("make the namespace: %v\n%s", err, out)
-	}
+	return begun(t, fmt.Sprintf("data: %s\nlayout: twitter\ngenerators: {orders: {workers: %d-%d, window: %s, lend-share: 100}}\n", t.TempDir(), first, last, window))
+}
+
+// begun writes a configuration, and makes its namespace.
+func begun(t *testing.T, config string) (file string) {
+	t.Helper()
+	file = written(t, config)
+	snowfenceOf(t, "next", "--config", file)
 	return file
+}
+
+// snowfenceOf runs a verb whose clock can be set, and returns its output.
+func snowfenceOf(t *testing.T, arguments ...string) string {
+	t.Helper()
+	return output(t, exec.CommandContext(t.Context(), executable(t, "faultclock"), arguments...))
 }
 
 // launch starts a script under exec. The flags stand before it.
 func launch(t *testing.T, environ []string, script string, flags ...string) *wrapped {
 	t.Helper()
-	return launchBy(t, []string{testkit.Build(t, programPath, "faultclock")}, environ, script, flags...)
+	return launchBy(t, []string{executable(t, "faultclock")}, environ, script, flags...)
 }
 
 func launchBy(t *testing.T, by, environ []string, script string, flags ...string) *wrapped {
@@ -80,6 +84,14 @@ func launchBy(t *testing.T, by, environ []string, script string, flags ...string
 	return w
 }
 
+// signal sends a signal to exec.
+func (w *wrapped) signal(s syscall.Signal) {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(s); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // line is the next line of the program, and empty when none of its processes is left to write one.
 func (w *wrapped) line() string {
 	w.t.Helper()
@@ -88,6 +100,16 @@ func (w *wrapped) line() string {
 		w.t.Fatal(err)
 	}
 	return strings.TrimSuffix(text, "\n")
+}
+
+// stamp is the next line, which is a time in nanoseconds.
+func (w *wrapped) stamp() time.Time {
+	w.t.Helper()
+	n, err := strconv.ParseInt(w.line(), 10, 64)
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, w.stderr.String())
+	}
+	return time.Unix(0, n)
 }
 
 // stamps reads times in nanoseconds to the end, and returns the last one. Other lines are returned, too.
@@ -122,16 +144,12 @@ type register struct {
 
 func listed(t *testing.T, file string) (all []register) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "workers", "list", "--config", file, "-o", "json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(out) {
+	for line := range strings.Lines(snowfenceOf(t, "workers", "list", "--config", file, "-o", "json")) {
 		var r struct {
 			Type string
 			register
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
 		if r.Type == "worker" {
@@ -147,8 +165,19 @@ func held(t *testing.T, file string) []register {
 	return slices.DeleteFunc(listed(t, file), func(r register) bool { return r.State != "held" })
 }
 
+// lentUntil is the bound of the worker id that is lent to a version.
+func lentUntil(t *testing.T, file, version string) time.Time {
+	t.Helper()
+	all := listed(t, file)
+	i := slices.IndexFunc(all, func(r register) bool { return r.Version == version })
+	if i < 0 {
+		t.Fatalf("nothing is %s: %+v", version, all)
+	}
+	return all[i].Until.Time
+}
+
 // clockScript prints the time again and again, and once that it was asked to end.
-const clockScript = "trap 'echo asked' TERM; while :; do date +%s%N; done"
+const clockScript = "trap 'echo asked' TERM; while :; do date +%s%N; sleep 0.01; done"
 
 func TestProgramsExitCodeIsExecs(t *testing.T) {
 	t.Parallel()
@@ -163,7 +192,7 @@ func TestProgramsExitCodeIsExecs(t *testing.T) {
 
 func TestExecWithoutProgramOrNamespaceClaimsNothing(t *testing.T) {
 	t.Parallel()
-	binary, file, empty := testkit.Build(t, programPath, "faultclock"), space(t, 0, 7, "1m"), t.TempDir()
+	binary, file, empty := executable(t, "faultclock"), space(t, 0, 7, "1m"), t.TempDir()
 	for says, arguments := range map[string][]string{
 		"executable file not found":          {"exec", "--config", file, "--", "no-such-program"},
 		"needs a program to run":             {"exec", "--config", file},
@@ -195,9 +224,7 @@ func TestSignalsReachTheProgramAlone(t *testing.T) {
 	for i, s := range []syscall.Signal{
 		syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGCONT, syscall.SIGTSTP,
 	} {
-		if err := w.cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		w.signal(s)
 		if got, want := w.line(), strings.Fields(names)[i]; got != want {
 			t.Fatalf("got %q, want %q", got, want)
 		}
@@ -230,9 +257,7 @@ func TestNoTwoProgramsHaveOneWorkerID(t *testing.T) {
 	if a == b || a == "" || b == "" {
 		t.Fatalf("they have %q and %q\n%s\n%s", a, b, first.stderr.String(), second.stderr.String())
 	}
-	if err := first.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	first.signal(syscall.SIGTERM)
 	first.exits(143)
 	if c := third.line(); c != a {
 		t.Errorf("the third has %q, and %q is free\n%s", c, a, third.stderr.String())
@@ -248,7 +273,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	if err := errors.Join(err, os.WriteFile(secret, []byte(text+"\n"), 0o600), os.WriteFile(grants, []byte(grant.String()+"\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), []string{"SNOWFENCE_TOKEN_FILE=" + grants}, "--config", file, "--thrift", "")
+	d := testkit.StartDaemon(t, executable(t, "faultclock"), []string{"SNOWFENCE_TOKEN_FILE=" + grants}, "--config", file, "--thrift", "")
 	d.WaitReady()
 	launch(t, nil, "echo ran", "--daemon", d.URL, "-g", "orders").exits(exitFailure)
 	w := launch(t, nil, clockScript, "--daemon", d.URL, "-g", "orders", "--token-file", secret)
@@ -256,12 +281,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	d.Kill()
 	last, others := w.stamps()
 	w.exits(137)
-	var until time.Time
-	for _, r := range listed(t, file) {
-		if r.Version == "lent sh (token billing)" {
-			until = r.Until.Time
-		}
-	}
+	until := lentUntil(t, file, "lent sh (token billing)")
 	if !last.Before(until) || len(others) != 1 || others[0] != "asked" {
 		t.Errorf("the program lived at %s, with a bound of %s, and said %q\n%s", last, until, others, w.stderr.String())
 	}
@@ -281,27 +301,15 @@ func TestProgramIsDeadBeforeItsBoundThoughStandardErrorIsFull(t *testing.T) {
 	for err == nil {
 		_, err = syscall.Write(pipe, []byte{'.'})
 	}
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, "faultclock"), nil, "--config", file, "--thrift", "")
+	d := testkit.StartDaemon(t, executable(t, "faultclock"), nil, "--config", file, "--thrift", "")
 	d.WaitReady()
-	by := []string{"sh", "-c", `exec "$@" 2> "$FULL"`, "sh", testkit.Build(t, programPath, "faultclock")}
+	by := []string{"sh", "-c", `exec "$@" 2> "$FULL"`, "sh", executable(t, "faultclock")}
 	w := launchBy(t, by, []string{"FULL=" + full}, clockScript, "--daemon", d.URL, "-g", "orders")
 	w.line()
 	d.Kill()
-	var until time.Time
-	for _, r := range held(t, file) {
-		if r.Version == "lent sh" {
-			until = r.Until.Time
-		}
-	}
-	asked := false
-	for text := w.line(); text != ""; text = w.line() {
-		asked = asked || text == "asked"
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && !time.Unix(0, n).Before(until) {
-			t.Fatalf("lives at %s, with a bound of %s; asked to end: %t", time.Unix(0, n), until, asked)
-		}
-	}
-	if !asked {
-		t.Error("it was not asked to end")
+	until := lentUntil(t, file, "lent sh")
+	if last, others := w.stamps(); !last.Before(until) || !slices.Contains(others, "asked") {
+		t.Errorf("the program lived at %s, with a bound of %s, and said %q", last, until, others)
 	}
 	w.exits(137)
 }
@@ -312,7 +320,7 @@ func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
 	w := launch(t, nil, "trap 'echo asked; exit 0' TERM; echo ready; while :; do sleep 0.02; done", "--config", file, "--window", "12s")
 	w.line()
 	testkit.Eventually(t, func(ctx context.Context) error { // an extension may come between its read and its write
-		release := exec.CommandContext(ctx, testkit.Build(t, programPath, "faultclock"), "workers", "release", "5", "--yes", "--config", file)
+		release := exec.CommandContext(ctx, executable(t, "faultclock"), "workers", "release", "5", "--yes", "--config", file)
 		if out, err := release.CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
@@ -331,9 +339,7 @@ func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 	t.Parallel()
 	w := launch(t, nil, "echo $$; exec sleep 1000", "--config", space(t, 0, 7, "1m"))
 	w.line()
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	w.signal(syscall.SIGKILL)
 	if got := w.line(); got != "" { // its end of the pipe is closed
 		t.Errorf("it says %q", got)
 	}
@@ -357,9 +363,7 @@ func TestWorkerIDIsTheProgramsUntilNoProcessOfItIsLeft(t *testing.T) {
 	if of := held(t, file); len(of) != 1 {
 		t.Errorf("held are %+v", of)
 	}
-	if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil { // to the process that is left
-		t.Fatal(err)
-	}
+	w.signal(syscall.SIGTERM) // to the process that is left
 	w.exits(3)
 	if of := held(t, file); len(of) != 0 {
 		t.Errorf("held are %+v", of)
@@ -369,22 +373,16 @@ func TestWorkerIDIsTheProgramsUntilNoProcessOfItIsLeft(t *testing.T) {
 func TestProgramStartsAtItsFloorAndDiesBelowIt(t *testing.T) {
 	t.Parallel()
 	file, offset := space(t, 5, 5, "1m"), filepath.Join(t.TempDir(), "offset")
-	set := func(d string) {
-		t.Helper()
-		if err := os.WriteFile(offset, []byte(d), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	environ := []string{"SNOWFENCE_CLOCK_OFFSET_FILE=" + offset}
-	set("4s")
+	write(t, offset, "4s")
 	launch(t, environ, "exit 0", "--config", file).exits(0)
-	set("0s")
+	write(t, offset, "0s")
 	w := launch(t, environ, clockScript, "--config", file)
-	started, err := strconv.ParseInt(w.line(), 10, 64)
-	if of := held(t, file); err != nil || len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time) {
-		t.Errorf("started at %s: %+v, %v", time.Unix(0, started), of, err)
+	started := w.stamp()
+	if of := held(t, file); len(of) != 1 || started.Before(of[0].Floor.Time) {
+		t.Errorf("started at %s: %+v", started, of)
 	}
-	set("-1h")
+	write(t, offset, "-1h")
 	w.stamps()
 	w.exits(137)
 }
@@ -395,26 +393,12 @@ func TestStoppedWrapperLosesThePromise(t *testing.T) {
 	file := space(t, 5, 5, "4s")
 	first := launch(t, nil, clockScript, "--config", file, "--window", "4s")
 	first.line()
-	if err := first.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	first.signal(syscall.SIGSTOP)
 	second := launch(t, nil, "date +%s%N", "--config", file, "--window", "1m")
-	began, err := strconv.ParseInt(second.line(), 10, 64)
-	if err != nil {
-		t.Fatalf("%v: %s", err, second.stderr.String())
+	began := second.stamp()
+	for !first.stamp().After(began) { // until the first has written after the second
 	}
-	for { // until the first has written after the second
-		n, err := strconv.ParseInt(first.line(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n > began {
-			break
-		}
-	}
-	if err := first.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	first.signal(syscall.SIGCONT)
 	first.stamps()
 	first.exits(137)
 }
@@ -423,40 +407,17 @@ func TestStoppedWrapperLosesThePromise(t *testing.T) {
 func TestWatchdogEndsTheProgramOfAStoppedWrapperBeforeItsBound(t *testing.T) {
 	t.Parallel()
 	const watchdog = 9 * time.Second
-	file, socket := space(t, 5, 5, "1m"), filepath.Join(t.TempDir(), "notify")
-	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = manager.Close() })
-	w := launch(t, []string{"NOTIFY_SOCKET=" + socket, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
-	// next returns the message that comes within the watchdog's time, or an empty text.
-	next := func(limit time.Duration) string {
-		t.Helper()
-		if err := manager.SetReadDeadline(time.Now().Add(limit)); err != nil {
-			t.Fatal(err)
+	file, manager := space(t, 5, 5, "1m"), newManager(t)
+	w := launch(t, []string{"NOTIFY_SOCKET=" + manager.address, fmt.Sprintf("WATCHDOG_USEC=%d", watchdog.Microseconds())}, clockScript, "--config", file, "--window", "24s")
+	for _, want := range []string{"READY=1", "WATCHDOG=1"} {
+		if got := manager.next(testkit.Hang); got != want {
+			t.Fatalf("the message to the manager is %q: %s", got, w.stderr.String())
 		}
-		b := make([]byte, 100)
-		n, err := manager.Read(b)
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Fatal(err)
-		}
-		return string(b[:n])
 	}
-	if got := next(testkit.Hang); got != "READY=1" {
-		t.Fatalf("the message to the manager is %q: %s", got, w.stderr.String())
+	w.signal(syscall.SIGSTOP)
+	for manager.next(watchdog) != "" {
 	}
-	if got := next(testkit.Hang); got != "WATCHDOG=1" {
-		t.Fatalf("the message to the manager is %q: %s", got, w.stderr.String())
-	}
-	if err := w.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for next(watchdog) != "" {
-	}
-	if err := w.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	w.signal(syscall.SIGKILL)
 	last, _ := w.stamps()
 	if of := listed(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) {
 		t.Errorf("the program lived at %s: %+v", last, of)

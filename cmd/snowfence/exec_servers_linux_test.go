@@ -4,8 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,14 +16,7 @@ import (
 // onStore is a configuration with one worker id in an engine's store, whose namespace exists.
 func onStore(t *testing.T, url string) (file string) {
 	t.Helper()
-	file = filepath.Join(t.TempDir(), "snowfence.yaml")
-	if err := os.WriteFile(file, []byte("store: "+url+"\ngenerators: {default: {workers: 5-5, window: 30s}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), testkit.Build(t, programPath, "faultclock"), "next", "--config", file).CombinedOutput(); err != nil {
-		t.Fatalf("make the namespace: %v\n%s", err, out)
-	}
-	return file
+	return begun(t, "store: "+url+"\ngenerators: {default: {workers: 5-5, window: 30s}}\n")
 }
 
 func TestProgramOnALossyStoreStartsWithAConfirmedBound(t *testing.T) {
@@ -33,17 +24,12 @@ func TestProgramOnALossyStoreStartsWithAConfirmedBound(t *testing.T) {
 	const loss = 3 * time.Second
 	file := onStore(t, testkit.StartEngine(t, "redis").URL("", loss))
 	w := launch(t, nil, clockScript, "--config", file, "--window", "1m")
-	started, err := strconv.ParseInt(w.line(), 10, 64)
-	if err != nil {
-		t.Fatalf("%v: %s", err, w.stderr.String())
-	}
+	started := w.stamp()
 	// It was claimed at its floor or later.
-	if of := held(t, file); len(of) != 1 || time.Unix(0, started).Before(of[0].Floor.Time.Add(loss)) {
-		t.Errorf("started at %s: %+v", time.Unix(0, started), of)
+	if of := held(t, file); len(of) != 1 || started.Before(of[0].Floor.Time.Add(loss)) {
+		t.Errorf("started at %s: %+v", started, of)
 	}
-	if err := w.cmd.Process.Signal(syscall.SIGUSR1); err != nil { // the shell does not know it
-		t.Fatal(err)
-	}
+	w.signal(syscall.SIGUSR1) // the shell does not know it
 	w.stamps()
 	w.exits(128 + int(syscall.SIGUSR1))
 }
@@ -69,7 +55,7 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 	file := space(t, 5, 5, "1m")
 	const script = `trap 'echo asked; exit 9' TERM; (setsid sh -c 'trap "echo orphan; exit" TERM; echo ready; while :; do sleep 0.02; done' &)
 		echo "$PPID"; kill -TERM 1; while :; do sleep 0.02; done`
-	by := []string{"unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", testkit.Build(t, programPath, "faultclock")}
+	by := []string{"unshare", "-r", "-p", "-f", "--mount-proc", "--kill-child", executable(t, "faultclock")}
 	w := launchBy(t, by, nil, script, "--config", file)
 	said := []string{w.line(), w.line(), w.line()}
 	for _, want := range []string{"1", "asked", "ready"} {
@@ -104,7 +90,7 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 func TestExecWithoutAProcOfItsOwnDoesNotStart(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "1m")
-	w := launchBy(t, []string{"unshare", "-r", "-p", "-f", "--kill-child", testkit.Build(t, programPath, "faultclock")}, nil, "echo ran", "--config", file)
+	w := launchBy(t, []string{"unshare", "-r", "-p", "-f", "--kill-child", executable(t, "faultclock")}, nil, "echo ran", "--config", file)
 	if got := w.line(); got != "" {
 		t.Errorf("said %q", got)
 	}
@@ -112,19 +98,4 @@ func TestExecWithoutAProcOfItsOwnDoesNotStart(t *testing.T) {
 	if of := held(t, file); len(of) != 0 || !strings.Contains(w.stderr.String(), "mount /proc") {
 		t.Errorf("held are %+v, and exec said %s", of, w.stderr.String())
 	}
-}
-
-func TestJavaProgramReadsItsWorkerID(t *testing.T) {
-	t.Parallel()
-	source := filepath.Join(t.TempDir(), "App.java")
-	const program = `class App { public static void main(String[] a) {
-		System.out.println(System.getenv("SNOWFENCE_WORKER_ID") + " " + System.getenv("SNOWFENCE_DATACENTER_ID") + " " + a[0]); System.exit(4); } }`
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w := launch(t, nil, `exec java `+source+` "$1"`, "--config", space(t, 37, 37, "1m"))
-	if got := w.line(); got != "5 1 1/5" {
-		t.Errorf("the program says %q: %s", got, w.stderr.String())
-	}
-	w.exits(4)
 }

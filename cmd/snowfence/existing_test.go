@@ -51,12 +51,22 @@ func configured(t *testing.T, store, generators string) string {
 	return written(t, fmt.Sprintf("store: '%s'\ngenerators:\n%s", store, generators))
 }
 
-// mintExisting mints one id without a daemon.
+// mintExisting tries to mint one id without a daemon.
 func mintExisting(t *testing.T, file, generator string, existing bool) (id, said string, code int) {
 	t.Helper()
 	p, stdout, stderr := inTest(t)
 	code = p.run(t.Context(), "next", "--config", file, "-g", generator, fmt.Sprintf("--store-must-exist=%t", existing))
 	return strings.TrimSpace(stdout.String()), stderr.String(), code
+}
+
+// mustMint mints one id without a daemon.
+func mustMint(t *testing.T, file, generator string) (id string) {
+	t.Helper()
+	id, said, code := mintExisting(t, file, generator, false)
+	if code != exitOK {
+		t.Fatal(said)
+	}
+	return id
 }
 
 func mustRefuse(t *testing.T, file, generator, want string) {
@@ -66,26 +76,38 @@ func mustRefuse(t *testing.T, file, generator, want string) {
 	}
 }
 
+// copied returns a copy of a folder.
+func copied(t *testing.T, folder string) (copied string) {
+	t.Helper()
+	copied = filepath.Join(t.TempDir(), "backup")
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+// opened opens a store until the test ends.
+func opened(t *testing.T, at string) store.Store {
+	t.Helper()
+	s, err := openstore.Open(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
 // TestRestoredStoreIsOlderThanWhatWasGivenOut copies a store, mints on, and puts the copy back.
 func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "store")
 	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n  users: {kind: segment, namespace: shop, settings: {step: \"1\"}}\n")
-	mint := func(generator string) string {
-		id, said, code := mintExisting(t, file, generator, false)
-		if code != exitOK {
-			t.Fatal(said)
-		}
-		return id
-	}
+	mint := func(generator string) string { return mustMint(t, file, generator) }
 	mint("ids")
 	mint("users")
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
+	backup := copied(t, folder)
 	var id string
-	for range 40 { // some have a worker id that the backup has never seen
+	for range 3 { // the last one has a worker id that the backup has hardly seen
 		id = mint("ids")
 	}
 	number := mint("users")
@@ -107,17 +129,8 @@ func TestDamagedCounterHidesNoOther(t *testing.T) {
 	t.Parallel()
 	url := "file:" + filepath.Join(t.TempDir(), "store")
 	file := configured(t, url, "  users: {kind: segment, namespace: shop}\n")
-	if _, said, code := mintExisting(t, file, "users", false); code != exitOK {
-		t.Fatal(said)
-	}
-	s, err := openstore.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Swap(t.Context(), "counter/shop/broken", "", []byte("{")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
+	mustMint(t, file, "users")
+	if _, err := opened(t, url).Swap(t.Context(), "counter/shop/broken", "", []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	p, stdout, stderr := inTest(t)
@@ -139,18 +152,12 @@ func TestEveryNamespaceOfTheConfigurationIsVerified(t *testing.T) {
 		return stdout + stderr
 	}
 	for _, name := range []string{"orders", "users"} {
-		if _, said, code := mintExisting(t, file, name, false); code != exitOK {
-			t.Fatal(said)
-		}
+		mustMint(t, file, name)
 	}
 	if said := verify(exitOK); strings.Count(said, "namespace shop: valid") != 1 || strings.Count(said, "namespace people: valid") != 1 {
 		t.Errorf("%s", said)
 	}
-	s, err := openstore.Open(t.Context(), "file:"+folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close() //nolint:errcheck // of a test
+	s := opened(t, "file:"+folder)
 	key := stored.RegisterKey("people", snowfence.DefaultLayout(), 7)
 	before, err := s.Get(t.Context(), key) // "next" may have had this very worker id
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -173,18 +180,9 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	t.Parallel()
 	folder, data := filepath.Join(t.TempDir(), "store"), t.TempDir()
 	file := configured(t, "file:"+folder, "  ids: {namespace: shop}\n")
-	if _, said, code := mintExisting(t, file, "ids", false); code != exitOK {
-		t.Fatal(said)
-	}
-	backup := filepath.Join(t.TempDir(), "backup")
-	if err := os.CopyFS(backup, os.DirFS(folder)); err != nil {
-		t.Fatal(err)
-	}
-	s, err := openstore.Open(t.Context(), "file:"+folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close() //nolint:errcheck // of a test
+	mustMint(t, file, "ids")
+	backup := copied(t, folder)
+	s := opened(t, "file:"+folder)
 	j, err := fence.OpenJournal(filepath.Join(data, "journal", "ids"), false)
 	if err != nil {
 		t.Fatal(err)
@@ -217,9 +215,7 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 			}
 			verify(elsewhere, data, exitOK, "nothing is known from a journal")
 		}
-		if _, said, code := mintExisting(t, configured(t, "file:"+at, "  ids: {namespace: shop}\n"), "ids", false); code != exitOK {
-			t.Fatal(said)
-		}
+		mustMint(t, configured(t, "file:"+at, "  ids: {namespace: shop}\n"), "ids")
 	}
 	verify(folder, data, exitFailure, "it was begun again since")
 	ended, end := context.WithCancel(t.Context())

@@ -39,9 +39,7 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 	} {
 		write(t, name, text)
 	}
-	if out, err := exec.CommandContext(t.Context(), executable(t, ""), "config", "check", "--config", file).CombinedOutput(); err != nil {
-		t.Fatalf("config check: %s, %v", out, err)
-	}
+	output(t, exec.CommandContext(t.Context(), executable(t, ""), "config", "check", "--config", file))
 	d := testkit.StartDaemon(t, executable(t, ""), []string{"SNOWFENCE_ADMIN=127.0.0.1:0"}, "--config", file, "--data", t.TempDir())
 	d.WaitReady()
 	admin := "https://" + d.Address("https") // the last one listed
@@ -105,11 +103,11 @@ func TestConfigurationOfExposingHoldsWhatItsPageSays(t *testing.T) {
 // newToken returns the output of "snowfence token": a token, and the line that grants it.
 func newToken(t *testing.T, arguments ...string) (token, line string) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), executable(t, ""), append([]string{"token"}, arguments...)...).Output()
-	_, words, _ := strings.Cut(string(out), "token for the client: ")
+	out := output(t, exec.CommandContext(t.Context(), executable(t, ""), append([]string{"token"}, arguments...)...))
+	_, words, _ := strings.Cut(out, "token for the client: ")
 	token, line, found := strings.Cut(words, "\nline for token-file:  ")
-	if err != nil || !found {
-		t.Fatalf("snowfence token: %s, %v", out, err)
+	if !found {
+		t.Fatalf("snowfence token: %s", out)
 	}
 	return token, line
 }

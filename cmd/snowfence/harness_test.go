@@ -2,18 +2,23 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -29,6 +34,18 @@ func executable(t testing.TB, tags string) string {
 	t.Helper()
 	build, _ := programs.LoadOrStore(tags, sync.OnceValue(func() string { return testkit.Build(t, programPath, tags) }))
 	return build.(func() string)()
+}
+
+// output runs a command, which must end well, and returns its standard output.
+func output(t testing.TB, command *exec.Cmd) string {
+	t.Helper()
+	var stderr strings.Builder
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s\nmake test-servers and make clients install what it needs", command, err, out, &stderr)
+	}
+	return string(out)
 }
 
 // startDaemon starts the program's daemon, which need not be ready.
@@ -203,4 +220,51 @@ func (o once[T]) take(t testing.TB, from string, got ...T) {
 		}
 		o[x] = true
 	}
+}
+
+// The servers that tests share, each test with a database of its own. A server starts when a test first asks for it.
+var (
+	lifetime   testkit.Lifetime
+	databases  atomic.Int64
+	sqlServers = map[string]func() *testkit.Server{
+		"postgres": sync.OnceValue(func() *testkit.Server { return testkit.Postgres(&lifetime) }),
+		"mysql":    sync.OnceValue(func() *testkit.Server { return testkit.MariaDB(&lifetime) }),
+	}
+)
+
+// database makes a database on the shared server of a scheme, "postgres" or "mysql", and runs statements in it. It
+// returns its URL, and a pool of its connections.
+func database(t *testing.T, scheme string, statements ...string) (at string, db *sql.DB) {
+	t.Helper()
+	server, name := sqlServers[scheme]().Addr(), fmt.Sprint("own", databases.Add(1))
+	execute(t, testkit.SQLURL(scheme, server, testkit.SQLDatabase), "CREATE DATABASE "+name)
+	at = testkit.SQLURL(scheme, server, name)
+	return at, execute(t, at, statements...)
+}
+
+// execute runs statements in a database, and returns a pool of its connections.
+func execute(t *testing.T, at string, statements ...string) *sql.DB {
+	t.Helper()
+	db, err := openstore.OpenDatabase(t.Context(), at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return db.DB
+}
+
+// emptyStore returns the URL of a new store of an engine. A lossy engine declares the loss.
+func emptyStore(t *testing.T, engine string, loss time.Duration) (at string, lossy bool) {
+	t.Helper()
+	if sqlServers[engine] == nil {
+		e := testkit.StartEngine(t, engine)
+		return e.URL("", loss), e.Lossy
+	}
+	at, _ = database(t, engine)
+	return at + "?durable=true", false
 }

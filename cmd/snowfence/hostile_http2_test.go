@@ -54,43 +54,35 @@ func (s streams) attack(c net.Conn) error {
 		}
 		return err
 	}
+	for settled := false; !settled; {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return err
+		}
+		_, settled = frame.(*http2.SettingsFrame)
+	}
 	sent := make(chan error, 1)
-	ready, done := make(chan struct{}, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		<-ready
-		sent <- s.send(framer, 0)
-	}()
+	go func() { sent <- s.send(framer, 0) }()
 	defer func() { // it may write still
 		_ = c.Close()
-		<-done
+		<-sent
 	}()
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
-			select {
-			case ready <- struct{}{}:
-			default:
-			}
 			return err
 		}
-		switch f := frame.(type) {
-		case *http2.SettingsFrame:
-			select {
-			case ready <- struct{}{}:
-			default:
+		ping, ok := frame.(*http2.PingFrame)
+		if !ok || ping.IsAck() {
+			continue
+		}
+		select {
+		case err := <-sent:
+			sent <- err
+			if err == nil {
+				_ = framer.WritePing(true, ping.Data)
 			}
-		case *http2.PingFrame:
-			if !f.IsAck() {
-				select {
-				case err := <-sent:
-					sent <- err
-					if err == nil {
-						_ = framer.WritePing(true, f.Data)
-					}
-				default: // the requests say that the client lives
-				}
-			}
+		default: // the requests say that the client lives
 		}
 	}
 }

@@ -6,15 +6,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +19,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -162,20 +161,21 @@ func (d victims) attack(ctx context.Context, t *testing.T, h hostile, connection
 	return made.Load()
 }
 
-// check fails the test if a daemon has ended, or had too much memory. It returns how much they had, in MiB.
-func (d victims) check(t *testing.T) (plain, secure int64) {
+// check fails the test if a daemon has ended, or had too much memory. It returns how much they had.
+func (d victims) check(t *testing.T) (said string) {
 	t.Helper()
-	for _, d := range []*testkit.Daemon{d.plain, d.secure} {
+	var had [2]int64
+	for i, d := range []*testkit.Daemon{d.plain, d.secure} {
 		select {
 		case <-d.Ended():
 			t.Fatalf("the daemon ended:\n%s", d.Log())
 		default:
 		}
-		if peak := peakMemory(t, d); peak > hostileMemory {
-			t.Errorf("a daemon had %d MiB, more than %d", peak>>20, hostileMemory>>20)
+		if had[i] = peakMemory(t, d); had[i] > hostileMemory {
+			t.Errorf("a daemon had %d MiB, more than %d", had[i]>>20, hostileMemory>>20)
 		}
 	}
-	return peakMemory(t, d.plain) >> 20, peakMemory(t, d.secure) >> 20
+	return fmt.Sprintf("%d MiB, with TLS %d MiB", had[0]>>20, had[1]>>20)
 }
 
 // TestHostileClientsCostLittleMemory runs each attack by itself on daemons that give ids all the time. "make hostile" has
@@ -194,41 +194,20 @@ func TestHostileClientsCostLittleMemory(t *testing.T) {
 			others.Go(func() { measure(t, d.plain, *hostileFor) }) // which fails the test if an id is refused
 			made := d.attack(ctx, t, h, *hostileConnections)
 			others.Wait()
-			plain, secure := d.check(t)
-			t.Logf("%d connections, again and again %d: %d MiB, with TLS %d MiB", *hostileConnections, made, plain, secure)
+			t.Logf("%d connections, again and again %d: %s", *hostileConnections, made, d.check(t))
 		})
 	}
 }
 
 // TestHostileClientsOfAllKindsCostLittleMemory runs all attacks at once, beside idle connections.
 func TestHostileClientsOfAllKindsCostLittleMemory(t *testing.T) {
-	d := startVictims(t)
-	idle, end := context.WithCancel(t.Context())
-	defer end()
-	var clients sync.WaitGroup
-	open := keepIdle(idle, t, &clients, d.plain, *hostileIdle)
-	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
-	defer stop()
-	for _, h := range hostiles() {
-		clients.Go(func() { d.attack(ctx, t, h, max(1, *hostileConnections/10)) })
-	}
-	under := measure(t, d.plain, *hostileFor)
-	t.Logf("%d of %d connections are idle or half-open; p99 of others: RESP %s, HTTP %s", open.Load(), *hostileIdle, under[0], under[1])
-	end()
-	clients.Wait()
-	plain, secure := d.check(t)
-	t.Logf("%d MiB, with TLS %d MiB", plain, secure)
+	startVictims(t).bear(t, max(1, *hostileConnections/10), hostiles()...)
 }
 
 // TestHostileCrowdDelaysNoSingleID has a crowd ask for the most ids of a request, beside idle
 // connections, and looks at the delay of others that ask for one.
 func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 	d := startVictims(t)
-	idle, end := context.WithCancel(t.Context())
-	defer end()
-	var clients sync.WaitGroup
-	open := keepIdle(idle, t, &clients, d.plain, *hostileIdle)
-	calm := measure(t, d.plain, *hostileFor)
 	var answered atomic.Int64
 	many := hostile{"10,000 ids", "redis", func(c net.Conn) error {
 		r := bufio.NewReader(c)
@@ -244,20 +223,34 @@ func TestHostileCrowdDelaysNoSingleID(t *testing.T) {
 			answered.Add(1)
 		}
 	}}
-	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
-	defer stop()
-	clients.Go(func() { d.attack(ctx, t, many, crowd) })
-	under := measure(t, d.plain, *hostileFor)
-	t.Logf("%d of %d connections are idle or half-open; p99 of others: RESP %s, then %s; HTTP %s, then %s; the crowd has %d answers of 10,000 ids",
-		open.Load(), *hostileIdle, calm[0], under[0], calm[1], under[1], answered.Load())
-	end()
-	clients.Wait()
-	d.check(t)
+	under := d.bear(t, crowd, many)
+	t.Logf("the crowd has %d answers of 10,000 ids", answered.Load())
 	for i, front := range []string{"RESP", "HTTP"} {
 		if *hostileIdle >= 9000 && under[i] > hostileP99 { // a figure: for "make hostile", on a machine that does nothing else
 			t.Errorf("p99 of other clients of %s is %s, more than %s", front, under[i], hostileP99)
 		}
 	}
+}
+
+// bear runs attacks beside idle connections, and returns the 99th percentile of other clients' times meanwhile.
+func (d victims) bear(t *testing.T, connections int, attacks ...hostile) (under [2]time.Duration) {
+	t.Helper()
+	idle, end := context.WithCancel(t.Context())
+	defer end()
+	var clients sync.WaitGroup
+	open := keepIdle(idle, t, &clients, d.plain, *hostileIdle)
+	calm := measure(t, d.plain, *hostileFor)
+	ctx, stop := context.WithTimeout(t.Context(), *hostileFor)
+	defer stop()
+	for _, h := range attacks {
+		clients.Go(func() { d.attack(ctx, t, h, connections) })
+	}
+	under = measure(t, d.plain, *hostileFor)
+	t.Logf("%d of %d connections are idle or half-open; p99 of others by RESP and HTTP: %s, then %s", open.Load(), *hostileIdle, calm, under)
+	end()
+	clients.Wait()
+	t.Log(d.check(t))
+	return under
 }
 
 // TestHostileConnectionsLeaveDescriptors opens more connections than the process may have files.
@@ -272,7 +265,7 @@ func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
 	if log := d.Log(); !strings.Contains(log, "too few files") {
 		t.Errorf("the daemon does not say that it may have 600 files: %s", log)
 	}
-	request := redisRequest(t, d)
+	request := askers(t, d)[0]
 	for range 1200 {
 		c, err := net.Dial("tcp", d.Address("redis"))
 		if err != nil {
@@ -348,7 +341,7 @@ func measure(t *testing.T, d *testkit.Daemon, lasts time.Duration) [2]time.Durat
 	defer stop()
 	var took [2][]time.Duration
 	var clients sync.WaitGroup
-	for i, request := range []func() error{redisRequest(t, d), httpRequest(t, d)} {
+	for i, request := range askers(t, d) {
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				began := time.Now()
@@ -372,43 +365,26 @@ func measure(t *testing.T, d *testkit.Daemon, lasts time.Duration) [2]time.Durat
 	return p99
 }
 
-// redisRequest returns a function that asks for an id by RESP on one connection.
-func redisRequest(t *testing.T, d *testkit.Daemon) func() error {
+// askers ask for an id by RESP and by HTTP, on one connection each.
+func askers(t *testing.T, d *testkit.Daemon) [2]func() error {
 	t.Helper()
-	c, err := net.Dial("tcp", d.Address("redis"))
-	if err != nil {
+	resp, web := redis.NewClient(&redis.Options{Addr: d.Address("redis"), PoolSize: 1, MaxRetries: -1, ReadTimeout: 30 * time.Second}), testkit.Client()
+	t.Cleanup(func() { _ = resp.Close() })
+	if err := resp.Ping(t.Context()).Err(); err != nil { // it connects before others take the room
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close() })
-	r := bufio.NewReader(c)
-	return func() error {
-		if err := errors.Join(c.SetDeadline(time.Now().Add(30*time.Second)), send(c, "INCR default\r\n")); err != nil {
+	return [2]func() error{
+		func() error { return resp.Incr(t.Context(), "default").Err() },
+		func() error {
+			_, err := testkit.Mint(t.Context(), web, d.URL, "default", 1, nil)
 			return err
-		}
-		line, err := r.ReadString('\n')
-		if err == nil && !strings.HasPrefix(line, ":") {
-			err = fmt.Errorf("answered %q", line)
-		}
-		return err
+		},
 	}
 }
 
 func send(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err
-}
-
-// httpRequest returns a function that asks for an id by HTTP on one connection.
-func httpRequest(t *testing.T, d *testkit.Daemon) func() error {
-	t.Helper()
-	client := testkit.Client()
-	return func() error {
-		answer, err := askBy(t.Context(), client, http.MethodPost, d.URL+"/v1/generators/default/ids")
-		if err == nil && answer.status != http.StatusOK {
-			err = fmt.Errorf("answered %d", answer.status)
-		}
-		return err
-	}
 }
 
 // peakMemory returns the most memory that the daemon ever had.
@@ -418,13 +394,10 @@ func peakMemory(t *testing.T, d *testkit.Daemon) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text)
-	if peak == nil {
-		t.Fatal("the system does not say how much memory a process had")
+	var kilobytes int64
+	_, peak, _ := strings.Cut(string(text), "VmHWM:")
+	if _, err := fmt.Sscan(peak, &kilobytes); err != nil {
+		t.Fatalf("the system does not say how much memory a process had: %v", err)
 	}
-	n, err := strconv.ParseInt(string(peak[1]), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
+	return kilobytes << 10
 }

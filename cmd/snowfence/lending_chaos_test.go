@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -23,6 +22,7 @@ import (
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/counter/countertest"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -42,8 +42,8 @@ func TestBorrowersNeverRepeatAnID(t *testing.T) {
 			l.run()
 			l.recover()
 			l.end()
-			if _, found := l.duplicates(); found {
-				t.Error("duplicates")
+			if err := l.repeated(); err != nil {
+				t.Error(err)
 			}
 		})
 	}
@@ -55,8 +55,8 @@ func TestBorrowerThatMindsNoBoundIsFound(t *testing.T) {
 	l := newLending(t, "file", 3, 100, map[string]int{"careless": 6})
 	r := rand.New(rand.NewPCG(2, uint64(time.Now().UnixNano())))
 	testkit.Eventually(t, func(ctx context.Context) error {
-		l.kill(l.borrowers[r.IntN(len(l.borrowers))], r)
-		if _, found := l.duplicates(); !found {
+		l.ills()["killed"](l.borrowers[r.IntN(len(l.borrowers))], r)
+		if l.repeated() == nil {
 			return fmt.Errorf("no duplicate after %s", time.Since(l.began))
 		}
 		return ctx.Err()
@@ -73,6 +73,7 @@ type lending struct {
 
 // borrower is a program that faults are done to.
 type borrower struct {
+	t        *testing.T
 	number   int
 	language string
 	command  func(context.Context) *exec.Cmd
@@ -111,19 +112,15 @@ func newLending(t *testing.T, engine string, workerBits, share int, languages ma
 	}
 	for _, language := range slices.Sorted(maps.Keys(languages)) {
 		for range languages[language] {
-			b := &borrower{number: len(l.borrowers), language: language, offset: filepath.Join(t.TempDir(), "offset")}
-			b.setClock(t, 0)
+			b := &borrower{t: t, number: len(l.borrowers), language: language, offset: filepath.Join(t.TempDir(), "offset")}
+			b.setClock(0)
 			b.command = borrowing(t, language, b.offset, urls)
 			l.borrowers = append(l.borrowers, b)
 			c.running.Go(func() { l.keep(ctx, b) })
 		}
 	}
-	for name, do := range map[string]func(*borrower, *rand.Rand){
-		"borrower killed": l.kill, "borrower paused past the window": l.pause,
-		"borrower's clock set forward": func(b *borrower, r *rand.Rand) { l.misdate(b, r, false) },
-		"borrower's clock set back":    func(b *borrower, r *rand.Rand) { l.misdate(b, r, true) },
-	} {
-		befall := trouble{name, func(_ *subject, r *rand.Rand) {
+	for name, do := range l.ills() {
+		befall := trouble{"borrower: " + name, func(_ *subject, r *rand.Rand) {
 			b := l.borrowers[r.IntN(len(l.borrowers))]
 			b.busy.Lock()
 			defer b.busy.Unlock()
@@ -170,7 +167,7 @@ func (l *lending) keep(ctx context.Context, b *borrower) {
 		b.mu.Lock()
 		b.now, b.starts = command, b.starts+1
 		b.mu.Unlock()
-		b.read(l.t, out)
+		b.read(out)
 		if err := command.Wait(); err != nil && ctx.Err() == nil && command.ProcessState.ExitCode() >= 0 {
 			l.t.Errorf("a borrower in %s ended by itself: %v\n%s", b.language, err, b.said.String())
 			return
@@ -180,7 +177,7 @@ func (l *lending) keep(ctx context.Context, b *borrower) {
 }
 
 // read takes the ids that came whole.
-func (b *borrower) read(t *testing.T, out io.Reader) {
+func (b *borrower) read(out io.Reader) {
 	lines := bufio.NewReader(out)
 	for {
 		line, err := lines.ReadString('\n')
@@ -189,7 +186,7 @@ func (b *borrower) read(t *testing.T, out io.Reader) {
 		}
 		id, err := snowfence.Parse(strings.TrimSpace(line))
 		if err != nil {
-			t.Errorf("a borrower in %s printed %q: %v", b.language, line, err)
+			b.t.Errorf("a borrower in %s printed %q: %v", b.language, line, err)
 			return
 		}
 		b.mu.Lock()
@@ -199,15 +196,8 @@ func (b *borrower) read(t *testing.T, out io.Reader) {
 	}
 }
 
-func (b *borrower) setClock(t *testing.T, offset time.Duration) {
-	next := b.offset + ".next"
-	err := os.WriteFile(next, []byte(strconv.FormatInt(offset.Milliseconds(), 10)), 0o600)
-	if err == nil {
-		err = os.Rename(next, b.offset)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+func (b *borrower) setClock(offset time.Duration) {
+	setOffset(b.t, b.offset, strconv.FormatInt(offset.Milliseconds(), 10))
 }
 
 // signal sends a signal to the borrower's process.
@@ -215,24 +205,6 @@ func (b *borrower) signal(s syscall.Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_ = b.now.Process.Signal(s)
-}
-
-func (l *lending) kill(b *borrower, r *rand.Rand) {
-	b.signal(syscall.SIGKILL)
-	pause(l.t.Context(), between(r, 0, time.Second))
-}
-
-func (l *lending) pause(b *borrower, r *rand.Rand) {
-	b.signal(syscall.SIGSTOP)
-	pause(l.t.Context(), between(r, chaosWindow, 2*chaosWindow))
-	b.signal(syscall.SIGCONT)
-}
-
-// misdate sets a borrower's clock off, by a second to a year.
-func (l *lending) misdate(b *borrower, r *rand.Rand, back bool) {
-	b.setClock(l.t, l.step(r, back))
-	pause(l.t.Context(), between(r, 0, 2*chaosWindow))
-	b.setClock(l.t, 0)
 }
 
 // recover expects every daemon and every borrower to issue again.
@@ -261,29 +233,22 @@ func (l *lending) end() {
 	for _, b := range l.borrowers {
 		l.t.Logf("borrower %d, in %s: %d ids, started %d times", b.number, b.language, len(b.ids), b.starts)
 	}
-	for _, s := range l.subjects {
-		l.t.Logf("daemon %d: %d ids, started %d times", s.number, len(s.ids), s.starts)
-	}
-	for _, what := range slices.Sorted(maps.Keys(l.counts)) {
-		l.t.Logf("%4d %s", l.counts[what], what)
-	}
-	out, _ := l.duplicates()
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	l.t.Logf("%s, %s: %s", l.engine.Name, time.Since(l.began).Round(time.Second), lines[len(lines)-1])
+	l.report()
+	l.t.Logf("%s, %s", l.engine.Name, time.Since(l.began).Round(time.Second))
 }
 
-// duplicates looks for equal ids among all that were issued.
-func (l *lending) duplicates() (out string, found bool) {
-	var lists [][]snowfence.ID
+// repeated returns an error if two ids of all that were issued are equal.
+func (l *lending) repeated() error {
+	var ids []snowfence.ID
 	for _, b := range l.borrowers {
 		b.mu.Lock()
-		lists = append(lists, slices.Clone(b.ids))
+		ids = append(ids, b.ids...)
 		b.mu.Unlock()
 	}
 	if l.done { // else they are being collected
 		for _, s := range l.subjects {
-			lists = append(lists, s.ids)
+			ids = append(ids, s.ids...)
 		}
 	}
-	return duplicates(l.t, lists)
+	return countertest.Distinct(ids)
 }

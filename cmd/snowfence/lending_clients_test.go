@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,7 +13,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"snowfence.example/snowfence/internal/testkit"
@@ -45,22 +48,15 @@ func compiled(t *testing.T, program string) string {
 	classes := t.TempDir()
 	compile := exec.CommandContext(t.Context(), "javac", "-Xlint:all,-serial", "-Werror", "-d", classes,
 		"../../clients/java/Snowfence.java", "testdata/lending/"+program+".java")
-	if out, err := compile.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	output(t, compile)
 	return classes
 }
 
 // printed runs a program with more arguments, and returns its output.
 func printed(t *testing.T, program *exec.Cmd, arguments ...string) []string {
 	t.Helper()
-	var stderr strings.Builder
-	program.Args, program.Stderr = append(program.Args, arguments...), &stderr
-	out, err := program.Output()
-	if err != nil {
-		t.Fatalf("%v: %s", err, stderr.String())
-	}
-	return strings.Fields(string(out))
+	program.Args = append(program.Args, arguments...)
+	return strings.Fields(output(t, program))
 }
 
 // vectorFile is testdata/lending.json as far as it is needed here.
@@ -110,11 +106,8 @@ func TestClientsPassTheVectorsForPorters(t *testing.T) {
 			steps++
 		}
 	}
-	for path, content := range map[string]string{whole: encoded(t, file), flat: table.String()} {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	write(t, whole, encoded(t, file))
+	write(t, flat, table.String())
 	for name, program := range borrowers(t) {
 		t.Run(name, func(t *testing.T) {
 			path := whole
@@ -140,7 +133,7 @@ func encoded(t *testing.T, value any) string {
 // lendingDaemon is a daemon with a window of a second, and a second generator of UUIDs.
 func lendingDaemon(t *testing.T) *testkit.Daemon {
 	t.Helper()
-	d := testkit.StartDaemon(t, testkit.Build(t, programPath, ""), []string{
+	d := testkit.StartDaemon(t, executable(t, ""), []string{
 		"SNOWFENCE_GENERATORS_DEFAULT_WINDOW=1s", "SNOWFENCE_GENERATORS_WIDE_LAYOUT=uuid8",
 		"SNOWFENCE_GENERATORS_WIDE_NAMESPACE=wide", "SNOWFENCE_GENERATORS_WIDE_WINDOW=1s",
 	}, "--data", t.TempDir())
@@ -228,5 +221,65 @@ func TestForkedChildOfPythonMintsItsOwnIDsAndLeavesTheLeaseToItsParent(t *testin
 		if !slices.Contains(lent, one) {
 			t.Errorf("%s is given back, lent are %q", one, lent)
 		}
+	}
+}
+
+// TestForkedServerNeverRepeatsAnID has gunicorn claim a worker id, and fork four workers then. One of them is killed, so
+// that another is forked.
+func TestForkedServerNeverRepeatsAnID(t *testing.T) {
+	t.Parallel()
+	d := readyDaemon(t, "--data", t.TempDir())
+	client, err := filepath.Abs("../../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "gunicorn", "--preload", "--workers", "4", "--bind", "127.0.0.1:0", "--chdir", "testdata/lending", "server:app")
+	command.Env = append(command.Environ(), "PYTHONPATH="+client, "PYTHONDONTWRITEBYTECODE=1", "SNOWFENCE_URL="+d.URL)
+	g := testkit.Follow(t, command)
+	if g.URL == "" {
+		t.Fatalf("gunicorn ended:\n%s", g.Log())
+	}
+	seen, workers := once[string]{}, map[string]bool{}
+	collect := func(path string) string {
+		answer := ask(t, http.MethodGet, g.URL+path)
+		seen.take(t, path, strings.Fields(answer.body)...)
+		return answer.header.Get("X-Worker")
+	}
+	collect("/before")
+	grow := func(want int) {
+		t.Helper()
+		testkit.Eventually(t, func(context.Context) error {
+			if workers[collect("/ids")] = true; len(workers) < want {
+				return fmt.Errorf("%d workers have answered, of %d", len(workers), want)
+			}
+			return nil
+		})
+	}
+	grow(4)
+	for worker := range workers {
+		pid, err := strconv.Atoi(worker)
+		if err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	grow(5)
+	g.Signal(syscall.SIGTERM)
+	g.WaitEnded()
+	t.Logf("%d ids of %d workers", len(seen), len(workers))
+}
+
+// TestClusterNeverRepeatsAnID has a primary claim a worker id before it forks four processes and starts a thread.
+func TestClusterNeverRepeatsAnID(t *testing.T) {
+	t.Parallel()
+	d := readyDaemon(t, "--data", t.TempDir())
+	command := exec.CommandContext(t.Context(), "node", "testdata/lending/cluster.mjs", "../../../../clients/javascript/snowfence.mjs", d.URL)
+	seen := once[string]{}
+	seen.take(t, "the cluster", strings.Fields(output(t, command))...)
+	if want := 7000; len(seen) != want {
+		t.Errorf("%d ids, want %d", len(seen), want)
 	}
 }

@@ -70,12 +70,11 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"until":   until,
-			"fetch":   fetch,
-			"start":   start,
-			"halt":    halt,
-			"workers": workers,
+			"exits": exits,
+			"until": until,
+			"fetch": fetch,
+			"start": start,
+			"halt":  halt,
 		},
 		RequireUniqueNames: true,
 	})

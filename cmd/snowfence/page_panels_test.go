@@ -133,10 +133,7 @@ func (c *fleet) borrow(t *testing.T, program string) {
 	t.Helper()
 	c.borrowers = 1
 	document := fmt.Sprintf(`{"now":%d,"host":"till-7","pid":4711,"program":%q}`, time.Now().UnixMilli(), program)
-	out, err := exec.CommandContext(t.Context(), "curl", "-fsS", "-H", "Content-Type: application/json", "-d", document, c.page().URL+"/v1/generators/default/leases").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	output(t, exec.CommandContext(t.Context(), "curl", "-fsS", "-H", "Content-Type: application/json", "-d", document, c.page().URL+"/v1/generators/default/leases"))
 }
 
 // choose goes to the cell of a worker id by the heat map's keys, and opens its register.
@@ -166,9 +163,7 @@ func (c *fleet) run(t *testing.T, line string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "sh", "-c", line+" --yes")
 	command.Env = append(os.Environ(), "PATH="+filepath.Dir(executable(t, ""))+":"+os.Getenv("PATH"), "SNOWFENCE_CONFIG="+c.file)
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", line, err, out)
-	}
+	output(t, command)
 }
 
 // grouped writes a number as the page does.

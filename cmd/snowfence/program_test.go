@@ -250,14 +250,14 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 		{syscall.EPIPE, ""}, // the reader had enough
 		{syscall.ENOSPC, "snowfence: no space left on device\n"},
 	} {
+		p, _, stderr := inTest(t)
+		p.must(t, exitOK, "next") // it makes a namespace, and says so
+		p.stdout = broken{x.err}
 		for _, args := range [][]string{
 			{"version"}, {"version", "-o", "json"}, {"decode", "7"}, {"decode", "7", "-o", "json"}, {"plan"},
 			{"plan", "--layout", "baidu"}, {"config", "check"}, {"config", "print"}, {"next"}, {"completion", "bash"},
 		} {
-			p, _, stderr := inTest(t)
-			p.run(context.Background(), args...) // the first one of all makes a namespace, and says so
 			stderr.Reset()
-			p.stdout = broken{x.err}
 			if code := p.run(context.Background(), args...); code != exitFailure || stderr.String() != x.says {
 				t.Errorf("%v to %v: exit code %d, said %q, want %q", args, x.err, code, stderr, x.says)
 			}

@@ -4,8 +4,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -39,13 +40,9 @@ func TestProgramThatTheREADMEShowsFirstMakesAnID(t *testing.T) {
 	for range 2 {
 		command := exec.CommandContext(t.Context(), "./program")
 		command.Dir = folder
-		out, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-		id := strings.TrimSpace(string(out))
+		id := strings.TrimSpace(output(t, command))
 		if _, err := snowfence.Parse(id); err != nil {
-			t.Errorf("it prints %s", out)
+			t.Errorf("it prints %s", id)
 		}
 		seen.take(t, "the program", id)
 	}
@@ -102,58 +99,40 @@ type service struct {
 	t       *testing.T
 	command *exec.Cmd
 	address string
-	log     *bytes.Buffer
-	ended   chan error
+	log     bytes.Buffer
 }
 
 func startService(t *testing.T, program, variable string) *service {
 	t.Helper()
-	s := &service{t: t, address: fmt.Sprint("127.0.0.1:", testkit.FreePort(t)), log: &bytes.Buffer{}, ended: make(chan error, 1)}
-	s.command = exec.CommandContext(t.Context(), program)
-	s.command.Stderr = s.log
+	s := &service{t: t, address: fmt.Sprint("127.0.0.1:", testkit.FreePort(t)), command: exec.CommandContext(t.Context(), program)}
+	s.command.Stderr = &s.log
 	s.command.Env = append(os.Environ(), "LISTEN="+s.address, variable)
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { s.ended <- s.command.Wait() }()
 	return s
 }
 
 // order asks for an id until the service is there.
 func (s *service) order() (id string) {
 	s.t.Helper()
-	for limit := time.After(testkit.Hang); ; {
-		answer, err := http.Post("http://"+s.address+"/orders", "text/plain", http.NoBody)
-		if err == nil {
-			text, err := io.ReadAll(answer.Body)
-			_ = answer.Body.Close()
-			if err != nil || answer.StatusCode != http.StatusOK {
-				s.t.Fatalf("%s: %s, %v", answer.Status, text, err)
-			}
-			return strings.TrimSpace(string(text))
+	testkit.Eventually(s.t, func(ctx context.Context) error {
+		answer, err := askBy(ctx, http.DefaultClient, http.MethodPost, "http://"+s.address+"/orders")
+		if err == nil && answer.status != http.StatusOK {
+			s.t.Fatalf("%d: %s", answer.status, answer.body)
 		}
-		select {
-		case err := <-s.ended:
-			s.t.Fatalf("it ended with %v: %s", err, s.log)
-		case <-limit:
-			s.t.Fatalf("it does not answer: %v", err)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		id = strings.TrimSpace(answer.body)
+		return err
+	})
+	return id
 }
 
 // end asks the service to end, and wants that it ends well.
 func (s *service) end() {
 	s.t.Helper()
-	if err := s.command.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
-	select {
-	case err := <-s.ended:
-		if err != nil {
-			s.t.Errorf("it ended with %v: %s", err, s.log)
-		}
-	case <-time.After(testkit.Hang):
-		s.t.Fatalf("it has not ended after %s", testkit.Hang)
+	late := time.AfterFunc(testkit.Hang, func() { _ = s.command.Process.Kill() })
+	defer late.Stop()
+	if err := errors.Join(s.command.Process.Signal(syscall.SIGTERM), s.command.Wait()); err != nil {
+		s.t.Errorf("it ended with %v: %s", err, &s.log)
 	}
 }

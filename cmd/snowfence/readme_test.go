@@ -121,9 +121,7 @@ func (r readme) built(t *testing.T, files map[string]string, build ...string) st
 	run := func(line string) {
 		command := exec.CommandContext(t.Context(), "bash", "-ec", line)
 		command.Dir, command.Env = folder, append(os.Environ(), "GOWORK=off")
-		if out, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
+		output(t, command)
 	}
 	// The sums and the version of pgx are the program's: the newest one may not be known yet.
 	run("cp '" + filepath.Join(r.root, "cmd", "snowfence", "go.sum") + "' go.sum && go mod init example")

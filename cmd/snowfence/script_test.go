@@ -16,7 +16,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -135,26 +134,4 @@ func halt(ts *testscript.TestScript, negated bool, args []string) {
 		ts.Fatalf("after SIG%s: exit code %d", args[1], code)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]+".log"), []byte(d.Log()+"\n"), 0o600))
-}
-
-// workers checks that the first ids of two files have different worker ids, or
-// with ! the same: workers LAYOUT FILE FILE.
-func workers(ts *testscript.TestScript, negated bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: workers LAYOUT FILE FILE")
-	}
-	l, err := snowfence.ParseLayout(args[0])
-	ts.Check(err)
-	var found []int64
-	for _, file := range args[1:] {
-		first, _, _ := strings.Cut(ts.ReadFile(file), "\n")
-		id, err := snowfence.Parse(first)
-		ts.Check(err)
-		parts, err := l.Decompose(id)
-		ts.Check(err)
-		found = append(found, parts.Worker)
-	}
-	if (found[0] == found[1]) != negated {
-		ts.Fatalf("worker ids %d", found)
-	}
 }

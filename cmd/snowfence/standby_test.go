@@ -126,37 +126,19 @@ func (d *duo) ask(ctx context.Context, a *asker) {
 // run does the failovers, every kind as often as the others.
 func (d *duo) run() {
 	causes := []struct {
-		name string
-		do   func(holder, successor *subject, taken func())
+		name       string
+		begin, end func(holder *subject)
 	}{
-		{"graceful", func(holder, _ *subject, taken func()) {
-			holder.current().Signal(syscall.SIGTERM)
-			if code := holder.current().WaitEnded(); code != 0 {
-				d.t.Errorf("the daemon ended with exit code %d:\n%s", code, holder.log())
+		{"graceful", func(s *subject) {
+			s.current().Signal(syscall.SIGTERM)
+			if code := s.current().WaitEnded(); code != 0 {
+				d.t.Errorf("the daemon ended with exit code %d:\n%s", code, s.log())
 			}
-			taken()
-			holder.start()
-		}},
-		{"crash: killed", func(holder, _ *subject, taken func()) {
-			holder.current().Kill()
-			taken()
-			holder.start()
-		}},
-		{"crash: stopped, and continued", func(holder, _ *subject, taken func()) {
-			freeze(d.t, holder.current())
-			taken()
-			holder.current().Signal(syscall.SIGCONT)
-		}},
-		{"crash: cut off, connections reset", func(holder, _ *subject, taken func()) {
-			holder.proxy.Cut()
-			taken()
-			holder.proxy.Heal()
-		}},
-		{"crash: cut off, half open", func(holder, _ *subject, taken func()) {
-			holder.proxy.Drop()
-			taken()
-			holder.proxy.Heal()
-		}},
+		}, func(s *subject) { s.start() }},
+		{"crash: killed", func(s *subject) { s.current().Kill() }, func(s *subject) { s.start() }},
+		{"crash: stopped, and continued", func(s *subject) { freeze(d.t, s.current()) }, func(s *subject) { s.signal(syscall.SIGCONT) }},
+		{"crash: cut off, connections reset", func(s *subject) { s.proxy.Cut() }, func(s *subject) { s.proxy.Heal() }},
+		{"crash: cut off, half open", func(s *subject) { s.proxy.Drop() }, func(s *subject) { s.proxy.Heal() }},
 	}
 	if d.folder != "" {
 		causes = causes[:3] // none is cut off from a folder
@@ -170,13 +152,13 @@ func (d *duo) run() {
 		}
 		pause(d.t.Context(), between(random, 0, standbyWindow))
 		before, began := successor.minted.Load(), time.Since(d.began)
-		cause.do(holder, successor, func() {
-			if !successor.await(before+1, 30*time.Second) {
-				d.t.Fatalf("%s: the standby does not take over:\n%s", cause.name, successor.log())
-			}
-			d.handovers = append(d.handovers, handover{cause.name, began, time.Since(d.began)})
-			holder.setClock(0)
-		})
+		cause.begin(holder)
+		if !successor.await(before+1, 30*time.Second) {
+			d.t.Fatalf("%s: the standby does not take over:\n%s", cause.name, successor.log())
+		}
+		d.handovers = append(d.handovers, handover{cause.name, began, time.Since(d.began)})
+		holder.setClock(0)
+		cause.end(holder)
 	}
 	d.roles()
 }
@@ -187,29 +169,20 @@ func (d *duo) roles() (holder, successor *subject) {
 	client := testkit.Client()
 	defer client.CloseIdleConnections()
 	testkit.Eventually(d.t, func(ctx context.Context) error {
-		says := ""
-		holder, successor = nil, nil
-		for i, s := range d.subjects {
-			active, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/activez")
-			if err != nil {
-				return fmt.Errorf("%w:\n%s", err, s.log())
-			}
-			ready, err := askBy(ctx, client, http.MethodGet, s.current().URL+"/readyz")
-			if err != nil {
-				return fmt.Errorf("%w:\n%s", err, s.log())
-			}
-			switch {
-			case active.status == http.StatusOK:
-				holder = d.subjects[i]
-			case ready.status == http.StatusOK && strings.Contains(active.body, "problem/standby"):
-				successor = d.subjects[i]
-			}
-			says += fmt.Sprintf("daemon %d answers %d, %s, and %d, %s:\n%s", i, active.status, active.body, ready.status, ready.body, s.log())
+		says := func(s *subject, path string) string {
+			answer, err := askBy(ctx, client, http.MethodGet, s.current().URL+path)
+			return fmt.Sprint(answer.status, " ", answer.body, err)
 		}
-		if holder == nil || successor == nil {
-			return errors.New(says)
+		all := ""
+		for i := range d.subjects {
+			holder, successor = d.subjects[i], d.subjects[1-i]
+			active, passive, ready := says(holder, "/activez"), says(successor, "/activez"), says(successor, "/readyz")
+			if strings.HasPrefix(active, "200") && strings.HasPrefix(ready, "200") && strings.Contains(passive, "problem/standby") {
+				return nil
+			}
+			all += fmt.Sprintf("daemon %d answers %s, the other one %s and %s:\n%s", i, active, passive, ready, holder.log())
 		}
-		return nil
+		return errors.New(all)
 	})
 	return holder, successor
 }

@@ -87,18 +87,19 @@ func (s *subject) log() string {
 	return strings.Join(lines[max(0, len(lines)-40):], "\n")
 }
 
-// setClock sets the daemon's wall clock off. The file is replaced whole, so
-// that a daemon which starts never finds it empty.
-func (s *subject) setClock(offset time.Duration) {
-	next := s.offset + ".next"
-	err := os.WriteFile(next, []byte(offset.String()), 0o600)
-	if err == nil {
-		err = os.Rename(next, s.offset)
-	}
-	if err != nil {
-		s.t.Error(err)
+// setClock sets the daemon's wall clock off.
+func (s *subject) setClock(offset time.Duration) { setOffset(s.t, s.offset, offset.String()) }
+
+// setOffset replaces the file of a clock's offset whole, so that a program which starts never finds it empty.
+func setOffset(t *testing.T, file, text string) {
+	t.Helper()
+	write(t, file+".next", text)
+	if err := os.Rename(file+".next", file); err != nil {
+		t.Error(err)
 	}
 }
+
+func (s *subject) signal(number syscall.Signal) { s.current().Signal(number) }
 
 // mint takes ids from whatever daemon the subject is at the moment: at most so many by a request, with a pause after each.
 func (s *subject) mint(ctx context.Context, most int, pace time.Duration) {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -149,17 +148,9 @@ func TestFrontsUseTheSocketsOfTheServiceManager(t *testing.T) {
 	}
 	s, folder := newManager(t), t.TempDir()
 	get := func(front, path string) (int, error) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+sockets[front].Addr().String()+path, http.NoBody)
-		if err != nil {
-			return 0, err
-		}
-		answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
-		if err != nil {
-			return 0, err
-		}
-		defer func() { _ = answer.Body.Close() }()
-		_, err = io.Copy(io.Discard, answer.Body)
-		return answer.StatusCode, err
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		answer, err := askBy(t.Context(), client, http.MethodGet, "http://"+sockets[front].Addr().String()+path)
+		return answer.status, err
 	}
 	for range 2 {
 		early := make(chan error)
