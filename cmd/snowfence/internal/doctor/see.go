@@ -63,7 +63,13 @@ func Examine(ctx context.Context, c Config) *Report {
 	}
 	judgeLimits(r, all.Limits, daemon.Connections(all), contained())
 	stores := map[string]*opened{} // by URL
-	defer closeAll(stores)
+	defer func() {
+		for _, o := range stores {
+			if o.store != nil {
+				_ = o.store.Close() // it was only read
+			}
+		}
+	}()
 	for _, name := range all.Names() {
 		g := all.Generators[name].InEffect()
 		for _, url := range all.StoresOf(g) {
@@ -124,15 +130,6 @@ func (c Config) open(ctx context.Context, url string) *opened {
 		o.clock, o.err, o.ahead = true, err, c.Clock.Wall().Sub(now.Add((c.Clock.Monotonic()-before)/2))
 	}
 	return o
-}
-
-// closeAll closes the open stores. They were only read, so an error of Close means nothing.
-func closeAll(stores map[string]*opened) {
-	for _, o := range stores {
-		if o.store != nil {
-			_ = o.store.Close()
-		}
-	}
 }
 
 // seeSettings looks at the settings' files. The certificate's end is judged here, and by the daemon's warnings otherwise.
