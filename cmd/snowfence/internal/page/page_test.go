@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -35,3 +37,25 @@ func TestOthersTextsAreVisible(t *testing.T) {
 
 // unseen reports whether a terminal obeys or hides a character, but for a line break.
 func unseen(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
+
+func TestObjectsKeepTheirOrderAndLeaveOutWhatIsOptionalAndZero(t *testing.T) {
+	none := (*int64)(nil)
+	for _, x := range []struct {
+		object Object
+		want   string
+	}{
+		{nil, `{}`},
+		{Object{"b", 1, "a", "<&>"}, `{"b":1,"a":"<&>"}`},
+		{Object{"a?", "", "b?", none, "c?", nil, "d", none, "e?", Object(nil)}, `{"d":null}`},
+		{Object{"a", Object{"b?", 2}, "c", []Object{}}, `{"a":{"b":2},"c":[]}`},
+	} {
+		var compact bytes.Buffer // without the line ends of encoders, as by the encoder around an object
+		got, err := x.object.MarshalJSON()
+		if err == nil {
+			err = json.Compact(&compact, got)
+		}
+		if err != nil || compact.String() != x.want {
+			t.Errorf("%v: %s, %v; want %s", x.object, got, err, x.want)
+		}
+	}
+}

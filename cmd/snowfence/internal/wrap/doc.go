@@ -27,6 +27,5 @@
 //	lease.go        the worker id and its bound
 //	daemon.go       a worker id that a daemon lends
 //	wrap_linux.go   the program: when it starts and ends
-//	tree_linux.go   its processes, and steps of the clock
-//	tell_linux.go   messages to people and to the service manager
+//	host_linux.go   its processes, steps of the clock, and messages to people and to the service manager
 package wrap
