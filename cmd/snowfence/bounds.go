@@ -34,7 +34,7 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
   snowfence bounds -7d now --config snowfence.yaml -g orders -o json`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
 	}
-	f := outputFlag(cmd)
+	out := p.report(cmd)
 	layout.addChoice(cmd)
 	for digit := range strings.SplitSeq("0123456789", "") {
 		past.add(cmd, digit, "past-"+digit, "a time before now")
@@ -61,7 +61,7 @@ now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
 			p.note("note: the span is cut to the layout's life, from %s to %s", at(l.Epoch), at(l.Horizon()))
 		}
 		_, bare, _ := strings.Cut(page.Table("bound, >id, time", rows), "\n")
-		return p.answer(*f, document, bare)
+		return out.answer(document, bare)
 	}
 	return cmd
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,15 +17,12 @@ import (
 // defaultCheckLimit is how many duplicates are named by default.
 const defaultCheckLimit = 20
 
-// checkVerb is one run of check.
-type checkVerb struct {
-	program
-	idFlags
-	places []source.Place
-}
+// maxPairs is how many pairs of sources, and how many causes, the text lists. JSON lists all.
+const maxPairs = 20
 
 func (p program) check() *cobra.Command {
-	v := checkVerb{program: p}
+	var f idFlags
+	var places []source.Place
 	cmd := &cobra.Command{
 		Use:   "check SOURCE...",
 		Short: "Find ids that occur twice, in files, streams and databases, and why",
@@ -51,7 +48,7 @@ and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
   snowfence check --layout twitter --table orders --column id \
       'postgres://me:${PGPASSWORD}@db.internal/shop'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			args = v.streams.among(args)
+			args = f.streams.among(args)
 			if len(args) == 0 {
 				return usage(cmd, errors.New("needs a source: a file, - for standard input, or the URL of a database"))
 			}
@@ -60,57 +57,115 @@ and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 				if err != nil {
 					return usage(cmd, err)
 				}
-				v.places = append(v.places, place)
+				places = append(places, place)
 			}
-			if err := oneStream(v.places); err != nil {
+			if err := oneStream(places); err != nil {
 				return usage(cmd, err)
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return byClass(cmd, v.run(cmd.Context())) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return byClass(cmd, f.check(cmd.Context(), places)) },
 	}
-	v.add(p, cmd, "layout of the ids: a preset's name or a text form (default: guess)", defaultCheckLimit, "how many duplicates to name")
+	f.add(p, cmd, "layout of the ids: a preset's name or a text form (default: guess)", defaultCheckLimit, "how many duplicates to name")
 	return cmd
 }
 
-// run checks and prints.
-func (v *checkVerb) run(ctx context.Context) error {
+// check checks the ids of some places, and prints the report.
+func (f *idFlags) check(ctx context.Context, places []source.Place) error {
 	var inputs []idsort.Input // all are looked at before the first is read
-	for _, place := range v.places {
-		in, err := v.input(place)
+	for _, place := range places {
+		in, err := f.input(place)
 		if err != nil {
 			return err
 		}
 		inputs = append(inputs, in)
 	}
-	progress := &idsort.Progress{}
-	c := check.Config{Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}, Limit: v.limit, Now: v.clock.Wall()}
-	c.Layout, c.Preset = v.layout.given()
-	debug.SetMemoryLimit(idsort.Heap(v.memory))
-	stop := v.watch(progress, v.progress)
-	found, err := check.Run(ctx, inputs, c)
-	stop()
+	c := check.Config{Limit: f.limit, Now: f.clock.Wall()}
+	c.Layout, c.Preset = f.layout.given()
+	var found check.Report
+	far, err := f.sorting(func(sort idsort.Config) (err error) {
+		c.Sort = sort
+		found, err = check.Run(ctx, inputs, c)
+		return err
+	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return v.interrupted(ctx, " while %s; whether there are duplicates is not known", howFar(progress.Snapshot()))
+		return f.interrupted(ctx, " while %s; whether there are duplicates is not known", far)
 	case err != nil:
 		return err
 	}
 	for _, s := range found.Sources {
-		if s.Invalid > 0 {
-			v.note("warning: %s: %s skipped, the first: %s", s.Name, text.Count(s.Invalid, "invalid id"), text.Message(errors.New(s.FirstInvalid)))
+		f.skipped(s.Name, s.Invalid, errors.New(s.FirstInvalid))
+	}
+	f.checkText(found)
+	code := exitUnless(found.Duplicates == 0)
+	if code == exitOK && !found.Complete {
+		code = exitInvalidID
+	}
+	return f.verdict(found, "", code)
+}
+
+// checkText writes what was found: duplicates, their places, and why.
+func (out *report) checkText(r check.Report) {
+	switch {
+	case r.IDs == 0:
+		out.Line("nothing is known: no ids were read")
+	case r.Duplicates == 0 && !r.Complete:
+		out.Line("no duplicates among the %s that were read; whether all are different is not known: %s", text.Count(r.IDs, "id"), incomplete(r))
+	case r.Duplicates == 0:
+		out.Line("no duplicates: %s, all distinct", text.Count(r.IDs, "id"))
+	default:
+		out.Line("%s: %s, %s distinct; %s %s more than once", text.Count(r.Duplicates, "duplicate"), text.Count(r.IDs, "id"),
+			text.Grouped(r.Distinct), text.Count(r.Repeated, "id"), text.Plural(r.Repeated, "occurs", "occur"))
+	}
+	var sources, pairs [][]string
+	for _, s := range r.Sources {
+		if s.Rounded != "" {
+			out.Wrapped("", s.Name+": "+s.Rounded+"; "+source.RoundedAdvice)
+		}
+		sources = append(sources, []string{s.Name, text.Grouped(s.IDs), text.Grouped(s.Within)})
+	}
+	for _, pair := range r.Between[:min(len(r.Between), maxPairs)] {
+		pairs = append(pairs, []string{pair.A, pair.B, text.Grouped(pair.Common)})
+	}
+	if len(sources) > 1 || r.Duplicates > 0 {
+		out.Line("")
+		out.Table("", "source, >ids, >duplicates within", sources)
+	}
+	if len(pairs) > 0 {
+		out.Line("")
+		out.Table("", "source, and, >ids in common", pairs)
+	}
+	if len(r.Named) > 0 {
+		out.Line("\nduplicates, %s of %s:", text.Grouped(len(r.Named)), text.Grouped(r.Repeated))
+	}
+	for _, d := range r.Named {
+		out.Line("  %s, %d times", d.ID, d.Count)
+		for _, place := range d.Places {
+			out.Line("    %s, %s", place.Source, place.Text)
 		}
 	}
-	out := report{program: v.program, form: *v.form}
-	out.checkText(found)
-	if err := cmp.Or(out.object(found), out.end("")); err != nil {
-		return err
+	if len(r.Causes) == 0 {
+		return
 	}
-	switch {
-	case found.Duplicates > 0:
-		return reported(exitFailure)
-	case !found.Complete:
-		return reported(exitInvalidID)
+	guessed := map[bool]string{true: ", guessed; --layout settles it"}[r.Guessed]
+	out.Line("\ncauses (layout %s%s):", cmp.Or(r.Preset, r.Layout, "not known"), guessed)
+	for _, c := range r.Causes[:min(len(r.Causes), maxPairs)] {
+		out.Line("  %s: %s in %s", c.Kind, text.Count(c.Duplicates, "duplicate"), strings.Join(c.Sources, " and "))
+		out.Wrapped("    ", c.Evidence)
+		out.Wrapped("    -> ", c.Advice)
 	}
-	return nil
+}
+
+// incomplete says why it is not known whether all ids are different.
+func incomplete(r check.Report) string {
+	if r.Invalid > 0 {
+		return text.Count(r.Invalid, "line") + " " + text.Plural(r.Invalid, "was", "were") + " skipped"
+	}
+	for _, s := range r.Sources {
+		if s.IDs == 0 {
+			return s.Name + " has no ids"
+		}
+	}
+	return "some look rounded"
 }

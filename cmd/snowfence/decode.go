@@ -15,8 +15,7 @@ import (
 
 // decoding is one run of decode.
 type decoding struct {
-	program
-	form    form
+	*report
 	ids     idtext.Reader
 	printed bool // an id was printed
 	failed  bool // a text is no id
@@ -57,13 +56,13 @@ hex, input, generator.`,
 		Args:              oneOrMore("an id, or - to read ids from standard input"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	f := outputFlag(cmd)
+	out := p.report(cmd)
 	layout.add(cmd, "layout of the ids: a preset's name or a text form (default: guess)")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s (default: any)")
 	s := settingFlags(cmd, "data")
 	generatorFlag(cmd, &s.generator, "generator of the configuration whose ids they are")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		d := decoding{program: p, form: *f, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
+		d := decoding{report: out, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
 		if l, preset := layout.given(); l != nil {
 			d.ids.Source, d.ids.Preset = &decode.Source{Layout: *l}, preset
 		}
@@ -144,5 +143,5 @@ func (d *decoding) one(word string) error {
 		shown = "\n" + shown
 	}
 	d.printed = true
-	return d.answer(d.form, document, shown)
+	return d.answer(document, shown)
 }

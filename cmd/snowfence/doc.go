@@ -4,33 +4,27 @@
 //
 // A verb is flags, one call and printing. The files of the verbs:
 //
-//	serve                       serve.go
-//	ready, doctor, token        daemon.go
+//	serve, ready, doctor, token daemon.go
 //	next                        next.go
 //	exec                        exec.go
 //	series                      series.go
 //	decode                      decode.go
 //	plan                        plan.go
 //	bounds, sql                 bounds.go
-//	check                       check.go, check_print.go (its text)
-//	merge-check                 merge_check.go, merge_check_print.go (its text)
-//	workers list, show          workers.go
-//	workers release, quarantine workers_operate.go
-//	workers import              workers_import.go
+//	check                       check.go
+//	merge-check                 merge_check.go
+//	workers                     workers.go, workers_import.go
 //	namespace                   namespace.go, namespace_issued.go (ids that were given out)
 //	counters                    counters.go
-//	config                      config.go
-//	version, completion         version.go
+//	config, version, completion config.go
 //
 // The files behind the verbs:
 //
-//	main.go      the tree of verbs, interrupts, the terminal
-//	exit.go      exit codes
+//	main.go      the tree of verbs, interrupts, the terminal, exit codes
 //	flags.go     kinds of flags, settings as flags, arguments
 //	id_flags.go  flags of ids: --layout, and sources of ids
 //	site.go      flags that name a namespace, and its store
-//	output.go    the report of a verb as text or JSON, notes, warnings, the audit
-//	waits.go     notes while a verb waits, progress, questions before a write
+//	output.go    the report of a verb as text or JSON, notes, warnings, the audit, progress, questions before a write
 //
 // The packages below internal do not know the command line: idtext shows ids, registers shows
 // and changes the content of a store, page lays out text, doctor looks for troubles, manager

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/kind"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/roster"
 )
 
@@ -128,9 +126,6 @@ func (p program) lending(s *settings, window time.Duration, run func(wrap.Lender
 	missing := fmt.Errorf("there is no namespace %q in %s, and exec makes none: 'snowfence next' with the same flags makes it",
 		g.Namespace, c.ShowStore(at.store))
 	err = at.run(s.cmd, func(r *roster.Roster, err error) error {
-		if errors.Is(err, roster.ErrNoNamespace) {
-			return missing
-		}
 		if err != nil {
 			return err
 		}
@@ -140,7 +135,7 @@ func (p program) lending(s *settings, window time.Duration, run func(wrap.Lender
 		}
 		return run(l)
 	})
-	if openstore.Missing(err) {
+	if absent(err) {
 		return missing
 	}
 	return err

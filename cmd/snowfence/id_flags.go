@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,8 @@ with --skip-invalid. --memory is all that is used; the rest goes to a file in
 
 // idFlags are the flags of the verbs that read ids and sort them.
 type idFlags struct {
-	form     *form
+	*report
+	cmd      *cobra.Command
 	layout   layoutFlag
 	options  source.Options // of sources without options of their own
 	streams  dashed
@@ -43,6 +45,23 @@ type idFlags struct {
 	temp     string
 	limit    int
 	progress bool // shown even if standard error is no terminal
+}
+
+// sorting runs do within the limits of the flags, and shows how far it is. It also returns that in words.
+func (f *idFlags) sorting(do func(idsort.Config) error) (far string, err error) {
+	progress := &idsort.Progress{}
+	debug.SetMemoryLimit(idsort.Heap(f.memory))
+	stop := f.watch(progress, f.progress)
+	err = do(idsort.Config{Memory: f.memory, Temp: f.temp, Progress: progress})
+	stop()
+	return howFar(progress.Snapshot()), err
+}
+
+// skipped warns of the texts of a source that are not ids.
+func (f *idFlags) skipped(name string, n uint64, first error) {
+	if n > 0 {
+		f.warn(name + ": " + text.Count(n, "invalid id") + " skipped, the first: " + text.Message(first))
+	}
 }
 
 // reading returns the options of sources that the program gives: standard input, variables and databases' clients.
@@ -62,7 +81,7 @@ func (p program) reading() source.Options {
 
 // add adds the flags to a verb. Layout is the help of --layout, empty for a verb without it; of is the help of --limit.
 func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, of string) {
-	f.form = outputFlag(cmd)
+	f.report, f.cmd = p.report(cmd), cmd
 	if layout != "" {
 		f.layout.add(cmd, layout)
 		f.layout.parse = parseNarrow

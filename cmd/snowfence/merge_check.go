@@ -1,11 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,15 +19,8 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// merging is one run of merge-check.
-type merging struct {
-	program
-	idFlags
-	cmd *cobra.Command
-}
-
 func (p program) mergeCheck() *cobra.Command {
-	v := &merging{program: p}
+	f := &idFlags{}
 	cmd := &cobra.Command{
 		Use:   "merge-check SIDE SIDE...",
 		Short: "Say which ids clash if these are merged, now and in future",
@@ -65,132 +57,121 @@ summary, sides, data, forecasts.`,
   snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
 		Args: cobra.ArbitraryArgs,
 	}
-	v.add(p, cmd, "", 10, "how many clashing ids to name")
+	f.add(p, cmd, "", 10, "how many clashing ids to name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		v.cmd = cmd
 		ctx := cmd.Context()
-		err := v.run(ctx, v.streams.among(args))
+		err := f.merge(ctx, f.streams.among(args))
 		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
-			return v.interrupted(ctx, "; whether ids clash is not known")
+			return f.interrupted(ctx, "; whether ids clash is not known")
 		}
 		return err
 	}
 	return cmd
 }
 
-// run reads all that the sides name, and prints the report.
-func (v *merging) run(ctx context.Context, args []string) error {
+// merge reads all that the sides name, and prints the report.
+func (f *idFlags) merge(ctx context.Context, args []string) error {
 	sides, err := merge.ParseSides(args)
 	if err != nil {
-		return usage(v.cmd, err)
+		return usage(f.cmd, err)
 	}
-	progress := &idsort.Progress{}
-	c := merge.Config{Shown: v.limit, Sort: idsort.Config{Memory: v.memory, Temp: v.temp, Progress: progress}}
-	if c.Inputs, err = v.inputs(sides); err != nil {
+	c := merge.Config{Shown: f.limit}
+	if c.Inputs, err = f.inputs(sides); err != nil {
 		return err
 	}
 	// Stores come before ids: a fault in one is found before millions of ids are read.
 	for _, side := range sides {
 		c.Sides = append(c.Sides, side.Name)
-		issuers, err := v.issuersOf(ctx, side)
+		issuers, err := f.issuersOf(ctx, side)
 		if err != nil {
 			return err
 		}
 		c.Issuers = append(c.Issuers, issuers...)
 	}
-	debug.SetMemoryLimit(idsort.Heap(v.memory))
-	stop := v.watch(progress, v.progress && len(c.Inputs) > 0)
-	found, err := merge.Check(ctx, c)
-	stop()
+	f.progress = f.progress && len(c.Inputs) > 0
+	var found *merge.Report
+	_, err = f.sorting(func(sort idsort.Config) (err error) {
+		c.Sort = sort
+		found, err = merge.Check(ctx, c)
+		return err
+	})
 	if err != nil {
-		return byClass(v.cmd, err)
+		return byClass(f.cmd, err)
 	}
-	out := report{program: v.program, form: *v.form}
 	for _, side := range found.Sides {
 		for _, s := range side.Sources {
-			if s.Invalid != nil {
-				v.note("warning: side %s: %s: %s skipped, the first: %s", side.Name, s.Source, text.Count(s.Skipped, "invalid id"), text.Message(s.Invalid))
-			}
+			f.skipped("side "+side.Name+": "+s.Source, s.Skipped, s.Invalid)
 		}
 	}
-	out.mergeText(found)
-	if err := cmp.Or(out.object(found), out.end("")); err != nil {
-		return unavailable(err) // exit code 1 is a verdict
+	f.mergeText(found)
+	codes := map[merge.Verdict]int{
+		merge.Clashes: exitFailure, merge.Unknown: exitInvalidID, merge.Possible: exitUnsafe, // ids could not be vouched for
 	}
-	switch found.Verdict {
-	case merge.Clashes:
-		return reported(exitFailure)
-	case merge.Unknown:
-		return reported(exitInvalidID)
-	case merge.Possible:
-		return reported(exitUnsafe) // ids could not be vouched for
-	default:
-		return nil
-	}
+	return byClass(f.cmd, f.verdict(found, "", codes[found.Verdict]))
 }
 
 // inputs are the sources of all sides, in their order.
-func (v *merging) inputs(sides []merge.Side) (inputs []merge.Input, err error) {
+func (f *idFlags) inputs(sides []merge.Side) (inputs []merge.Input, err error) {
 	var places []source.Place
 	for n, side := range sides {
 		for _, data := range side.Data {
 			place, err := source.ParsePlace(data)
 			if err != nil {
-				return nil, usage(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
+				return nil, usage(f.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
-			input, err := v.input(place)
+			input, err := f.input(place)
 			if err != nil {
-				return nil, byClass(v.cmd, &merge.SideError{Side: side.Name, Reason: err})
+				return nil, byClass(f.cmd, &merge.SideError{Side: side.Name, Reason: err})
 			}
 			inputs, places = append(inputs, merge.Input{Side: n, Input: input}), append(places, place)
 		}
 	}
 	if err := oneStream(places); err != nil {
-		return nil, usage(v.cmd, err)
+		return nil, usage(f.cmd, err)
 	}
 	return inputs, nil
 }
 
 // issuersOf returns the systems that issue the ids of a side.
-func (v *merging) issuersOf(ctx context.Context, side merge.Side) (issuers []*merge.Issuer, err error) {
+func (f *idFlags) issuersOf(ctx context.Context, side merge.Side) (issuers []*merge.Issuer, err error) {
 	for _, n := range side.Namespaces {
-		i, err := v.namespaceIssuer(ctx, side.Name, n)
+		i, err := f.namespaceIssuer(ctx, side.Name, n)
 		if err != nil {
 			return nil, err
 		}
 		if n := len(i.Unreadable); n > 0 || i.Strays > 0 {
-			v.warn(fmt.Sprintf("side %s: %s: %s can't be read, and %s without a worker id: see namespace verify",
+			f.warn(fmt.Sprintf("side %s: %s: %s can't be read, and %s without a worker id: see namespace verify",
 				side.Name, i.Name, text.Count(n, "register"), text.Count(i.Strays, "key")))
 		}
 		issuers = append(issuers, i)
 	}
-	for _, f := range side.Layouts {
-		issuers = append(issuers, merge.ForeignIssuer(side.Name, f, v.clock.Wall()))
+	for _, l := range side.Layouts {
+		issuers = append(issuers, merge.ForeignIssuer(side.Name, l, f.clock.Wall()))
 	}
 	return issuers, nil
 }
 
 // namespaceIssuer reads the registers of a namespace.
-func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Namespace) (*merge.Issuer, error) {
-	url, err := config.Expand(n.Store, v.environ)
+func (f *idFlags) namespaceIssuer(ctx context.Context, side string, n merge.Namespace) (*merge.Issuer, error) {
+	url, err := config.Expand(n.Store, f.environ)
 	if err == nil {
 		err = openstore.Check(url)
 	}
 	if err != nil {
-		return nil, usage(v.cmd, &merge.SideError{Side: side, Reason: err})
+		return nil, usage(f.cmd, &merge.SideError{Side: side, Reason: err})
 	}
 	// The URL before its variables are filled in: one may stand for a password.
 	shown := engine.Redact(n.Store)
 	if engine.Private(url) {
-		v.warn("side " + side + ": the store " + source.Shown(shown) + " is of this process alone: it has nothing to show")
+		f.warn("side " + side + ": the store " + source.Shown(shown) + " is of this process alone: it has nothing to show")
 	}
 	opened, err := openstore.OpenExisting(ctx, url)
 	if err != nil {
 		return nil, unavailable(&merge.SideError{Side: side, Reason: err})
 	}
-	defer v.closing("close store: ", opened.Close)
+	defer f.closing("close store: ", opened.Close)
 	var i *merge.Issuer
-	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: v.clock})
+	r, err := roster.Open(ctx, roster.Config{Store: opened, Namespace: n.Name, Clock: f.clock})
 	if err == nil {
 		i, err = merge.IssuerOf(ctx, side, shown, r)
 	}
@@ -199,9 +180,54 @@ func (v *merging) namespaceIssuer(ctx context.Context, side string, n merge.Name
 		return i, nil
 	}
 	err = &merge.SideError{Side: side + ": " + source.Shown(shown), Reason: err}
-	switch snowfence.ClassOf(errors.Unwrap(err)) {
-	case snowfence.ClassFinal, snowfence.ClassUsage:
-		return nil, usage(v.cmd, err) // exit code 1 is a verdict: a namespace that is not there is a mistake in the side
+	if class := snowfence.ClassOf(errors.Unwrap(err)); class == snowfence.ClassFinal || class == snowfence.ClassUsage {
+		return nil, usage(f.cmd, err) // exit code 1 is a verdict: a namespace that is not there is a mistake in the side
 	}
 	return nil, err
+}
+
+// mergeText writes the verdict, the sides, the ids that clash, and the forecasts.
+func (out *report) mergeText(r *merge.Report) {
+	out.Line("%s", r.Summary)
+	for _, side := range r.Sides {
+		for _, s := range side.Sources {
+			line := text.Count(s.IDs, "id")
+			if s.Skipped > 0 {
+				line += ", " + text.Grouped(s.Skipped) + " skipped"
+			}
+			if s.ClashingRows > 0 {
+				line += ", " + text.Grouped(s.ClashingRows) + " of them on another side"
+			}
+			out.Line("  %s  %s: %s", side.Name, s.Source, line)
+			if s.Rounded != "" {
+				out.Wrapped("  ", s.Source+" of "+side.Name+": "+s.Rounded+"; "+source.RoundedAdvice)
+			}
+		}
+		for _, i := range side.Issuers {
+			out.Line("  %s  %s: %s", side.Name, i.Name, i.Layout)
+		}
+		if side.Twice > 0 {
+			out.Line("  %s has %s several times by itself: see snowfence check", side.Name, text.Count(side.Twice, "id"))
+		}
+	}
+	if d := r.Data; d != nil && d.Clashing > 0 {
+		out.Line("at least %s %s to be renumbered", text.Count(d.Renumber, "row"), text.Plural(d.Renumber, "has", "have"))
+		for _, c := range d.First {
+			var places []string
+			for _, s := range c.Stands {
+				places = append(places, s.Side+": "+s.Source+" "+s.Place)
+			}
+			out.Line("  %s, %d times  %s", c.ID, c.Rows, strings.Join(places, "; "))
+		}
+	}
+	for _, f := range r.Forecasts {
+		outcome := string(f.Outcome)
+		if f.Outcome != merge.Never && !f.FromNow.IsZero() {
+			outcome += " from " + f.FromNow.UTC().Format("2006-01-02T15:04:05.999999Z")
+		}
+		out.Line("\n%s (%s) and %s (%s): %s", f.Sides[0], f.Issuers[0], f.Sides[1], f.Issuers[1], outcome)
+		if f.Advice != "" {
+			out.Wrapped("  -> ", f.Advice)
+		}
+	}
 }

@@ -125,14 +125,14 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 		return err
 	}
 	known.where = at.flags(cmd)
-	v := registers.Verdict{Type: "verdict", Namespace: at.roster.Namespace}
+	v := registers.Verdict{Namespace: at.roster.Namespace, Found: map[roster.Severity]int64{}}
 	show := func(found []roster.Finding, err error) error {
 		for _, x := range found {
 			document, line := registers.FindingOf(x)
 			if err := out.answer(document, line); err != nil {
 				return err
 			}
-			v.Add(x)
+			v.Found[x.Severity]++
 		}
 		return err
 	}
@@ -168,11 +168,8 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 	if err != nil {
 		return err
 	}
-	v.Valid, v.IDs, v.Clocks = v.Errors == 0, known.compared, registers.ClocksOf(r)
-	if err := out.answer(v, v.Text()); err != nil || v.Valid {
-		return err
-	}
-	return reported(exitFailure)
+	v.IDs, v.Clocks = known.compared, registers.ClocksOf(r)
+	return out.verdict(v.Document(), v.Text(), exitUnless(v.Found[roster.Fault] == 0))
 }
 
 // flags returns the flags that choose this namespace and store, for the command of a remedy. They hold no password.

@@ -42,7 +42,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
   snowfence next --config snowfence.yaml -g invoices -n 3
   snowfence next --config snowfence.yaml -g public-order --show "17 18"`,
 	}
-	f := outputFlag(cmd)
+	out := p.report(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
 	cmd.Flags().Var(textFlag(&show, "ID..."), "show", "ids that exist, in place of new ones, for kind opaque")
@@ -78,7 +78,7 @@ Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
 		if err != nil {
 			return err
 		}
-		return p.answer(*f, map[string][]string{"ids": ids}, strings.Join(ids, "\n")+"\n")
+		return out.answer(map[string][]string{"ids": ids}, strings.Join(ids, "\n")+"\n")
 	}
 	return cmd
 }

@@ -40,7 +40,7 @@ worker must be able to mint within one tick.`,
   snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93
   snowfence plan --layout twitter --burst 1024 --years 69`,
 	}
-	f := outputFlag(cmd)
+	out := p.report(cmd)
 	flags := cmd.Flags()
 	number := func(name, help string, value *float64, text string, parse func(string) (float64, error)) {
 		flags.Var(&parsed[float64]{value: value, text: text, word: "N", parse: parse}, name, help)
@@ -61,48 +61,38 @@ worker must be able to mint within one tick.`,
 			return usage(cmd, err)
 		}
 		if given.text != "" {
-			return p.planCheck(*f, layout, asked)
+			return out.planCheck(layout, asked)
 		}
 		asked.Years, asked.Workers = cmp.Or(asked.Years, plan.CustomaryYears), cmp.Or(asked.Workers, defaultWorkers)
-		return p.planOffer(*f, asked)
+		return out.planOffer(asked)
 	}
 	return cmd
 }
 
 // planOffer answers requirements.
-func (p program) planOffer(f form, asked plan.Requirements) error {
+func (out *report) planOffer(asked plan.Requirements) error {
 	offer, err := plan.For(asked, snowfence.DefaultLayout().Epoch)
 	if err != nil {
 		return err
 	}
-	err = p.answer(f, struct {
+	return out.verdict(struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Offer
-	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offerText(offer)))
-	if err == nil && len(offer.Options) == 0 {
-		p.note("no layout fits: %s", offer.Problem)
-		return reported(exitFailure)
-	}
-	return err
+	}{asked, offer}, fmt.Sprintf("asked: %s\n\n%s", asked, offerText(offer)), exitUnless(len(offer.Options) > 0), "no layout fits: "+offer.Problem)
 }
 
 // planCheck answers claims.
-func (p program) planCheck(f form, l snowfence.Layout, claimed plan.Requirements) error {
-	a, err := plan.Check(l, claimed, p.clock.Wall())
+func (out *report) planCheck(l snowfence.Layout, claimed plan.Requirements) error {
+	a, err := plan.Check(l, claimed, out.clock.Wall())
 	if err != nil {
 		return err
 	}
-	err = p.answer(f, struct {
+	wrong := a.False()
+	claims := fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
+	return out.verdict(struct {
 		Asked plan.Requirements `json:"asked"`
 		plan.Assessment
-	}{claimed, a}, assessmentText(l, a))
-	if err == nil && !a.Holds() {
-		wrong := a.False()
-		claims := fmt.Sprintf("%d of %s %s false", wrong, text.Count(len(a.Claims), "claim"), text.Plural(wrong, "is", "are"))
-		p.note("%s: %s", a.Widths, cmp.Or(a.Problem, claims))
-		return reported(exitFailure)
-	}
-	return err
+	}{claimed, a}, assessmentText(l, a), exitUnless(a.Holds()), a.Widths+": "+cmp.Or(a.Problem, claims))
 }
 
 // draft is [plan.ParseDraft], with the shorter error of [config.ParseLayout] for a single word.

@@ -327,7 +327,7 @@ func TestDurationsInALogForProgramsHaveTheirUnit(t *testing.T) {
 func TestOthersTextsAreVisibleInAllOutput(t *testing.T) {
 	const hostile = "a\x1b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\x7f\x9b\xff\u200bé"
 	p, stdout, stderr := inTest(t)
-	if err := errors.Join(p.print("a\x1b[2Jb\x9b\x1b[32m\tc\n"), p.answer(jsonForm, []string{hostile, "\U000e0041<"}, "")); err != nil {
+	if err := errors.Join(p.print("a\x1b[2Jb\x9b\x1b[32m\tc\n"), (&report{program: p, form: jsonForm}).answer([]string{hostile, "\U000e0041<"}, "")); err != nil {
 		t.Fatal(err)
 	}
 	want := `a\x1b[2Jb\x9b\x1b[32m` + "\tc\n" + `["a\u001b[2J\r\nINV-7\tconfirmed\u009b\u202eb\u2066\u2028\u007f\ufffd\ufffd\u200bé","\udb40\udc41<"]` + "\n"

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,25 +30,24 @@ There is one writer of a series at a time: these verbs wait for each other.`,
 	}, p.seriesReserve(), p.seriesConfirm(), p.seriesVoid(), p.seriesAudit())
 }
 
-// number is a number of a series, as one tenant has it.
-type number struct {
-	series, tenant, number, id, state, token, until, reason, changed string
+// seriesRun is one run of a verb on a tenant's series.
+type seriesRun struct {
+	*report
+	*builtin.Series
+	tenant string
+	head   page.Object // how JSON begins
 }
 
-// document is the number in JSON.
-func (n number) document() page.Object {
-	return page.Object{
-		"type", "number", "series", n.series, "tenant?", n.tenant, "number", n.number, "id", n.id, "state", n.state,
-		"token?", n.token, "until?", n.until, "reason?", n.reason, "changed?", n.changed,
-	}
+// object prints a number, its id and its state for programs, with some more fields.
+func (r *seriesRun) object(number int64, state string, more ...any) error {
+	fields := page.Object{"number", strconv.FormatInt(number, 10), "id", r.Text(number), "state", state}
+	return r.report.object(slices.Concat(r.head, fields, more))
 }
 
 // onSeries completes a verb that works on a tenant's series. Its first argument is the generator.
-func (p program) onSeries(
-	cmd *cobra.Command, run func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error,
-) *cobra.Command {
-	f, tenant := outputFlag(cmd), ""
-	cmd.Flags().Var(textFlag(&tenant, "TENANT"), "tenant", "tenant whose series is meant")
+func (p program) onSeries(cmd *cobra.Command, run func(ctx context.Context, r *seriesRun, args []string) error) *cobra.Command {
+	r := &seriesRun{report: p.report(cmd)}
+	cmd.Flags().Var(textFlag(&r.tenant, "TENANT"), "tenant", "tenant whose series is meant")
 	s := settingFlags(cmd, "store", "data")
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,12 +59,12 @@ func (p program) onSeries(
 		if err != nil {
 			return err
 		}
-		of, err := p.builtin(c).OpenSeries(cmd.Context(), name)
-		if err != nil {
+		if r.Series, err = p.builtin(c).OpenSeries(cmd.Context(), name); err != nil {
 			return unavailable(err)
 		}
-		defer p.closing("close database: ", func() error { return of.Close(context.WithoutCancel(cmd.Context())) })
-		return unavailable(run(cmd.Context(), &report{program: p, form: *f}, of, number{series: name, tenant: tenant}, args[1:]))
+		defer p.closing("close database: ", func() error { return r.Close(context.WithoutCancel(cmd.Context())) })
+		r.head = page.Object{"type", "number", "series", name, "tenant?", r.tenant}
+		return unavailable(run(cmd.Context(), r, args[1:]))
 	}
 	return cmd
 }
@@ -81,21 +82,20 @@ missing.`,
 		Args: exactly(1),
 	}
 	cmd.Flags().Var(durationFlag(&timeout, ""), "timeout", "how long the reservation lasts (default: as the generator is configured)")
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, r *seriesRun, _ []string) error {
 		if err := p.needsOutput("number and token"); err != nil {
 			return err
 		}
-		if err := s.Create(ctx); err != nil {
+		if err := r.Create(ctx); err != nil {
 			return err
 		}
-		r, err := s.Reserve(ctx, d.tenant, timeout)
+		n, err := r.Reserve(ctx, r.tenant, timeout)
 		if err != nil {
 			return err
 		}
-		d.number, d.id, d.state = strconv.FormatInt(r.Number, 10), r.Text, "reserved"
-		d.token, d.until = r.Token, r.Until.Format(time.RFC3339)
-		out.Line("id      %s\nnumber  %s\ntoken   %s\nuntil   %s", d.id, d.number, d.token, d.until)
-		return out.answer(d.document(), "")
+		until := n.Until.Format(time.RFC3339)
+		r.Line("id      %s\nnumber  %d\ntoken   %s\nuntil   %s", n.Text, n.Number, n.Token, until)
+		return cmp.Or(r.object(n.Number, "reserved", "token", n.Token, "until", until), r.end(""))
 	})
 }
 
@@ -105,8 +105,8 @@ func (p program) seriesConfirm() *cobra.Command {
 		Short:   "Confirm a number: its document exists",
 		Long:    `Confirm ends a reservation. The number never changes after that.`,
 		Example: `  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
-	}, "confirmed", new(string), func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error {
-		return s.Confirm(ctx, tenant, n, token)
+	}, "confirmed", new(string), func(ctx context.Context, r *seriesRun, n int64, token string) error {
+		return r.Confirm(ctx, r.tenant, n, token)
 	})
 }
 
@@ -120,27 +120,26 @@ and the audit shows the reason.`,
 		Example: `  snowfence series void invoices 2 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --reason spoilt`,
 	}
 	cmd.Flags().Var(textFlag(&reason, "TEXT"), "reason", "why the number is not used; must be given")
-	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error {
-		return s.Void(ctx, tenant, n, token, reason)
+	return p.endsNumber(cmd, "void", &reason, func(ctx context.Context, r *seriesRun, n int64, token string) error {
+		return r.Void(ctx, r.tenant, n, token, reason)
 	})
 }
 
 // endsNumber completes a verb that ends a reservation, and prints the number's new state.
 func (p program) endsNumber(
-	cmd *cobra.Command, state string, reason *string,
-	end func(ctx context.Context, s *builtin.Series, tenant string, n int64, token string) error,
+	cmd *cobra.Command, state string, reason *string, end func(ctx context.Context, r *seriesRun, n int64, token string) error,
 ) *cobra.Command {
 	cmd.Args = exactly(3)
-	return p.onSeries(cmd, func(ctx context.Context, out *report, s *builtin.Series, d number, args []string) error {
+	return p.onSeries(cmd, func(ctx context.Context, r *seriesRun, args []string) error {
 		n, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || n < 0 {
 			return usage(cmd, fmt.Errorf("NUMBER is %q: must be a whole number, 0 or more, without the prefix", args[0]))
 		}
-		if err := end(ctx, s, d.tenant, n, args[1]); err != nil {
+		if err := end(ctx, r, n, args[1]); err != nil {
 			return err
 		}
-		d.number, d.id, d.state, d.reason = args[0], s.Text(n), state, *reason
-		return out.answer(d.document(), d.id+" is "+d.state+"\n")
+		r.Line("%s is %s", r.Text(n), state)
+		return cmp.Or(r.object(n, state, "reason?", *reason), r.end(""))
 	})
 }
 
@@ -153,20 +152,20 @@ its timeout, confirmed, void with its reason, or missing, if its row was deleted
 by hand. -o json prints one object a line.`,
 		Example: `  snowfence series audit invoices --tenant acme`,
 		Args:    exactly(1),
-	}, func(ctx context.Context, out *report, s *builtin.Series, d number, _ []string) error {
-		for e, err := range s.Audit(ctx, d.tenant) {
+	}, func(ctx context.Context, r *seriesRun, _ []string) error {
+		for e, err := range r.Audit(ctx, r.tenant) {
 			if err != nil {
 				return err
 			}
-			d.number, d.id, d.state, d.reason, d.changed = strconv.FormatInt(e.Number, 10), s.Text(e.Number), e.State, e.Reason, ""
+			changed := ""
 			if !e.Changed.IsZero() {
-				d.changed = e.Changed.Format(time.RFC3339)
+				changed = e.Changed.Format(time.RFC3339)
 			}
-			if err := out.object(d.document()); err != nil {
+			if err := r.object(e.Number, e.State, "reason?", e.Reason, "changed?", changed); err != nil {
 				return err
 			}
-			out.row(d.id, d.number, d.state, d.changed, d.reason)
+			r.row(r.Text(e.Number), strconv.FormatInt(e.Number, 10), e.State, changed, e.Reason)
 		}
-		return out.end("id,>number,state,changed,reason")
+		return r.end("id,>number,state,changed,reason")
 	})
 }

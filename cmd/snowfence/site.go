@@ -36,8 +36,12 @@ func siteFlags(cmd *cobra.Command) *settings {
 	return s
 }
 
-// named returns the namespace and the store of the generator that --generator names. --store wins over the generator's.
-func (s *settings) named(c config.Config) (namespace, store string, err error) {
+// named returns the namespace and the store of the generator that --generator names; without the flag, what is given.
+// --store wins over the generator's.
+func (s *settings) named(c config.Config, otherwise string) (namespace, store string, err error) {
+	if s.generator == "" {
+		return otherwise, c.Store, nil
+	}
 	name, g, err := s.choose(c)
 	switch {
 	case err != nil:
@@ -71,12 +75,10 @@ func (p program) siteOf(s *settings) (*site, error) {
 
 // siteIn returns the site that the flags choose. Its namespace is that of --generator or --namespace, or else of the
 // generator that the verb next uses. --namespace chooses a site, and moves no generator.
-func (p program) siteIn(c config.Config, s *settings) (_ *site, err error) {
-	namespace, store := s.cmd.Flags().Lookup("namespace").Value.String(), c.Store
-	if s.generator != "" {
-		if namespace, store, err = s.named(c); err != nil {
-			return nil, err
-		}
+func (p program) siteIn(c config.Config, s *settings) (*site, error) {
+	namespace, store, err := s.named(c, s.cmd.Flags().Lookup("namespace").Value.String())
+	if err != nil {
+		return nil, err
 	}
 	if namespace == "" {
 		_, g, err := s.choose(c)
@@ -125,12 +127,15 @@ func (p program) layoutOf(cmd *cobra.Command, c config.Config, name string) (l s
 	switch {
 	case err == nil:
 		return l, nil
-	case openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace):
+	case absent(err):
 		return g.Layout, nil
 	}
 	return l, unavailable(fmt.Errorf(
 		"read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
+
+// absent reports whether an error says that a store or a namespace does not exist.
+func absent(err error) bool { return openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) }
 
 // open opens the site's store, unless it is open. If the store must exist and does not, open makes none and returns an
 // error that is [openstore.Missing].
@@ -177,9 +182,9 @@ func (at *site) run(cmd *cobra.Command, do func(*roster.Roster, error) error) er
 
 // onSite completes a verb with the flags of a site and of the output.
 func (p program) onSite(cmd *cobra.Command, run func(out *report, s *settings, args []string) error) *cobra.Command {
-	f, s := outputFlag(cmd), siteFlags(cmd)
+	out, s := p.report(cmd), siteFlags(cmd)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(&report{program: p, form: *f}, s, args) }
+	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(out, s, args) }
 	return cmd
 }
 
@@ -192,11 +197,9 @@ func (p program) onStore(
 		if err != nil {
 			return err
 		}
-		namespace, store := c.Namespace, c.Store
-		if s.generator != "" {
-			if namespace, store, err = s.named(c); err != nil {
-				return err
-			}
+		namespace, store, err := s.named(c, c.Namespace)
+		if err != nil {
+			return err
 		}
 		at := p.siteAt(c, namespace, store)
 		if err := at.open(cmd.Context(), true); err != nil {

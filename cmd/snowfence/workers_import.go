@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +15,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/cmd/snowfence/internal/registers"
-	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
@@ -23,11 +22,10 @@ import (
 
 // importing is one run of import.
 type importing struct {
-	program
+	*report
 	*writing
-	cmd  *cobra.Command
-	form form
-	old  imports.Old
+	cmd *cobra.Command
+	old imports.Old
 
 	at     *site
 	roster *roster.Roster // nil until the namespace exists
@@ -70,7 +68,7 @@ store import waits until no floor can be lost, and confirms each. With
 json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
-	v := &importing{program: p}
+	v := &importing{}
 	old := &v.old
 	old.Watch, old.Margin, old.Ahead = imports.DefaultWatch, imports.DefaultMargin, imports.DefaultAhead
 	systems := text.Strings(imports.Systems())
@@ -89,14 +87,17 @@ func (p program) workersImport() *cobra.Command {
 		Args:      oneOf("source", systems),
 		ValidArgs: systems,
 	}
-	f := outputFlag(cmd)
-	var workers workerList
-	flags := cmd.Flags()
+	v.report = p.report(cmd)
+	list := func(s string) (numbers []int64, err error) {
+		numbers, old.All, err = parseWorkerList(s)
+		return numbers, err
+	}
+	datacenter, flags := 0, cmd.Flags()
 	flags.Var(&parsed[[]string]{value: &old.Servers, word: "HOST:PORT,...", parse: parseServers}, "zookeeper", "the old system's ZooKeeper")
 	flags.Var(textFlag(&old.Name, "NAME"), "name", "leaf.name, which is in Leaf's path")
 	flags.Var(&parsed[string]{value: &old.Path, word: "PATH", parse: parsePath}, "path", "path in ZooKeeper, where it is not the usual one")
-	flags.Var(&parsed[workerList]{value: &workers, word: "LIST", parse: parseWorkerList}, "workers", "more worker ids: numbers and ranges as in 0-31,40, or all")
-	flags.Var(&parsed[*int64]{value: &old.Datacenter, word: "N", parse: parseDatacenter}, "datacenter", "datacenter id of the worker ids (default: they are worker numbers)")
+	flags.Var(&parsed[[]int64]{value: &old.Workers, word: "LIST", parse: list}, "workers", "more worker ids: numbers and ranges as in 0-31,40, or all")
+	flags.Var(numberFlag(&datacenter, "", 0, math.MaxInt), "datacenter", "datacenter id of the worker ids (default: they are worker numbers)")
 	flags.Var(&parsed[time.Time]{value: &old.StoppedAt, word: "TIME", parse: parseTime}, "stopped-at", "stop of the old system: 2026-11-21T10:00:00Z")
 	flags.Func("last-id", "greatest `ID` known of the old system, or of a worker id; may be repeated", lastIDs(&old.LastIDs))
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
@@ -105,8 +106,10 @@ func (p program) workersImport() *cobra.Command {
 	v.writing = p.writingFlags(cmd, true)
 	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		v.cmd, v.form = cmd, *f
-		old.System, old.Workers, old.All = imports.System(args[0]), workers.numbers, workers.all
+		v.cmd = cmd
+		if old.System = imports.System(args[0]); flags.Changed("datacenter") {
+			old.Datacenter = new(int64(datacenter))
+		}
 		if err := old.Validate(); err != nil {
 			return usage(cmd, err)
 		}
@@ -126,7 +129,7 @@ func (v *importing) run(ctx context.Context) error {
 	if err == nil {
 		v.roster, err = roster.Open(ctx, v.at.roster)
 	}
-	if v.made = openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace); err != nil && !v.made {
+	if v.made = absent(err); err != nil && !v.made {
 		return unavailable(err)
 	}
 	layout, err := v.layout()
@@ -225,7 +228,7 @@ func (v *importing) apply(ctx context.Context) (err error) {
 
 // show prints the plan, or what was done of it. Neighbours that differ in the worker id alone share a row.
 func (v *importing) show(applied bool) error {
-	out, plan, source := report{program: v.program, form: v.form}, v.plan, v.old.System
+	out, plan, source := v.report, v.plan, v.old.System
 	at, namespace := v.at.settings.ShowStore(v.at.store), v.at.roster.Namespace
 	floor := registers.Instant(plan.Layout, plan.Floor)
 	for _, s := range plan.Steps {
@@ -270,31 +273,24 @@ func (v *importing) show(applied bool) error {
 	return out.end("")
 }
 
-// workerList is what --workers names.
-type workerList struct {
-	all     bool
-	numbers []int64
-}
-
 // parseWorkerList reads numbers and ranges, 0-31,40, or all.
-func parseWorkerList(list string) (workerList, error) {
+func parseWorkerList(list string) (numbers []int64, all bool, err error) {
 	if list == "all" {
-		return workerList{all: true}, nil
+		return nil, true, nil
 	}
 	ranges, err := text.ParseRanges(list)
 	if err != nil {
-		return workerList{}, fmt.Errorf("%w, or all", err)
+		return nil, false, fmt.Errorf("%w, or all", err)
 	}
-	var l workerList
 	for _, r := range ranges {
-		if r.Last-r.First >= imports.MaxWorkers-int64(len(l.numbers)) {
-			return l, fmt.Errorf("%q: that makes more than %d worker ids", r, imports.MaxWorkers)
+		if r.Last-r.First >= imports.MaxWorkers-int64(len(numbers)) {
+			return nil, false, fmt.Errorf("%q: that makes more than %d worker ids", r, imports.MaxWorkers)
 		}
 		for n := r.First; n <= r.Last; n++ {
-			l.numbers = append(l.numbers, n)
+			numbers = append(numbers, n)
 		}
 	}
-	return l, nil
+	return numbers, false, nil
 }
 
 // lastIDs reads ids with commas between several, and adds them.
@@ -324,15 +320,6 @@ func parsePath(path string) (string, error) {
 		return "", errors.New("must begin with a slash and not end with one")
 	}
 	return path, nil
-}
-
-func parseDatacenter(number string) (*int64, error) {
-	n, err := strconv.ParseUint(number, 10, 62)
-	if err != nil {
-		return nil, fmt.Errorf("%q: must be a number", number)
-	}
-	datacenter := int64(n)
-	return &datacenter, nil
 }
 
 func parseTime(at string) (time.Time, error) {

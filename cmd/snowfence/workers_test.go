@@ -156,14 +156,14 @@ func FuzzParseWorkerList(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := parseWorkerList(text)
+		numbers, all, err := parseWorkerList(text)
 		if err != nil {
 			return
 		}
-		if l.all != (text == "all") || len(l.numbers) > imports.MaxWorkers || !l.all && len(l.numbers) == 0 {
-			t.Fatalf("%q: %v, %d numbers", text, l.all, len(l.numbers))
+		if all != (text == "all") || len(numbers) > imports.MaxWorkers || !all && len(numbers) == 0 {
+			t.Fatalf("%q: %v, %d numbers", text, all, len(numbers))
 		}
-		for _, n := range l.numbers {
+		for _, n := range numbers {
 			if n < 0 {
 				t.Fatalf("%q: %d", text, n)
 			}

@@ -12,17 +12,16 @@ import (
 	"snowfence.example/snowfence/internal/text"
 )
 
-// Operation is a verb that writes registers.
-type Operation struct {
-	Verb    string
-	Asks    func(w roster.Worker) bool // whether a change of the worker id needs a yes
-	Write   func(ctx context.Context, d *roster.Desk, w roster.Worker) (roster.Worker, error)
-	Outcome func(after roster.Worker) string // words for the worker id after the change
-}
+// The verbs that change registers.
+const (
+	Release    = "release"
+	Quarantine = "quarantine"
+)
 
-// Change is an operation on some worker ids: each as it was read, and as it is after the operation.
+// Change is a verb on some worker ids: each as it was read, and as it is after the verb.
 type Change struct {
-	Operation
+	Verb          string
+	Clear         bool // quarantine takes the mark away
 	Roster        *roster.Roster
 	Before, After []roster.Worker
 }
@@ -32,7 +31,12 @@ func (c *Change) CarryOut(ctx context.Context, r *roster.Roster, patience roster
 	c.After = make([]roster.Worker, len(c.Before))
 	err = r.Operate(ctx, patience, func(d *roster.Desk) (err error) {
 		for ; done < len(c.Before); done++ {
-			if c.After[done], err = c.Write(ctx, d, c.Before[done]); err != nil {
+			if c.Verb == Release {
+				c.After[done], err = d.Release(ctx, c.Before[done])
+			} else {
+				c.After[done], err = d.Quarantine(ctx, c.Before[done], !c.Clear)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -41,14 +45,38 @@ func (c *Change) CarryOut(ctx context.Context, r *roster.Roster, patience roster
 	return done, err
 }
 
-// Asked returns the worker ids whose change needs a yes.
-func (c *Change) Asked() (asked []roster.Worker) {
+// asked returns the worker ids whose change needs a yes: as holders lose them, or as they get free without a floor.
+func (c *Change) asked() (asked []roster.Worker) {
 	for i, w := range c.Before {
-		if !unchanged(w, c.After[i]) && c.Asks(w) {
+		asks := c.Verb == Release || w.State == roster.Held
+		if c.Clear {
+			asks = w.Register.Until == 0
+		}
+		if asks && !unchanged(w, c.After[i]) {
 			asked = append(asked, w)
 		}
 	}
 	return asked
+}
+
+// Question returns the question before the change, and the part of the question that a dry run shows. Both are empty for a
+// change that needs no yes.
+func (c *Change) Question(ctx context.Context) (ask, shown string, err error) {
+	asked := c.asked()
+	switch {
+	case len(asked) == 0:
+		return "", "", nil
+	case c.Clear:
+		ask = fmt.Sprintf("clear the mark of %s without a floor (if another system made ids there, ids can repeat: "+
+			"'workers import' sets a floor)", text.Count(len(asked), "worker id"))
+		return ask, "it asks first: " + ask + "\n", nil
+	}
+	cost, err := c.cost(ctx, asked)
+	ask = fmt.Sprintf("%s %s, and %d of them are held; %s", c.Verb, text.Count(len(c.Before), "worker id"), len(asked), cost)
+	if len(c.Before) == 1 {
+		ask = fmt.Sprintf("%s worker %d, %s; %s", c.Verb, c.Before[0].Number, c.Before[0], cost)
+	}
+	return ask, cost + "\n", err
 }
 
 // Document returns the change as JSON has it: one change, or several in a list.
@@ -71,14 +99,19 @@ func (c *Change) Document(dry bool) page.Object {
 func (c *Change) Text(dry bool) string {
 	var p page.Page
 	for _, s := range c.Stretches(len(c.Before)) {
-		begin, end := "", ""
+		begin, outcome, end := "", "is not quarantined", ""
+		if c.Verb == Release {
+			outcome = "has no holder any more"
+		} else if s.last.Register.Quarantined {
+			outcome = "is quarantined"
+		}
 		if dry {
 			begin = "dry run, nothing was written; without --dry-run: "
 		}
 		if s.Unchanged {
 			end = " already"
 		}
-		p.Line("%sworker %s %s%s\n  before: %s\n  after:  %s", begin, s.Workers, c.Outcome(s.last), end, s.Before, s.After)
+		p.Line("%sworker %s %s%s\n  before: %s\n  after:  %s", begin, s.Workers, outcome, end, s.Before, s.After)
 	}
 	return p.String()
 }
@@ -121,9 +154,9 @@ func worded(w roster.Worker) string {
 	return fmt.Sprintf("%s; term %d, until tick %d", w, w.Register.Term, w.Register.Until)
 }
 
-// Cost returns the effect on the holders of the worker ids that are stopped. For a release it adds when the first worker id
+// cost returns the effect on the holders of the worker ids that are stopped. For a release it adds when the first worker id
 // can be claimed.
-func (c *Change) Cost(ctx context.Context, stopped []roster.Worker) (cost string, err error) {
+func (c *Change) cost(ctx context.Context, stopped []roster.Worker) (cost string, err error) {
 	r := c.Roster
 	if r.Layout().Workers() == 1 {
 		return "ids stop until the window has passed, then the next process gives them", nil
@@ -146,7 +179,7 @@ func (c *Change) Cost(ctx context.Context, stopped []roster.Worker) (cost string
 			cost += fmt.Sprintf(", and for %s after that, as this store can lose a claim for so long", loss)
 		}
 	}
-	if c.Verb == "release" {
+	if c.Verb == Release {
 		first := slices.MinFunc(stopped, func(a, b roster.Worker) int { return a.Until.Compare(b.Until) })
 		cost += fmt.Sprintf("; worker %d can be claimed from %s on, by its holder or by another process", first.Number, first.Until.Add(-snowfence.DefaultMaxRollback).UTC().Format(time.RFC3339))
 	}

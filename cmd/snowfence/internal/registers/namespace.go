@@ -9,6 +9,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
+	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/decode"
 	"snowfence.example/snowfence/internal/plan"
 	"snowfence.example/snowfence/internal/roster"
@@ -49,7 +50,8 @@ func NamespaceText(r *roster.Roster) string {
 	if byStore, ahead := r.Reference(); byStore {
 		clocks = "the store's is used; this host's is " + apart(ahead)
 	}
-	rows := [][]string{
+	var said page.Page
+	for _, row := range [][2]string{
 		{"namespace", r.Name()},
 		{"layout", layout},
 		{"epoch", at(l.Epoch)},
@@ -61,9 +63,7 @@ func NamespaceText(r *roster.Roster) string {
 		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
 		{"store", traits.String()},
 		{"clock", clocks},
-	}
-	var said page.Page
-	for _, row := range rows {
+	} {
 		said.Line("%-13s %s", row[0], row[1])
 	}
 	return said.String()
@@ -83,41 +83,75 @@ func FindingOf(x roster.Finding) (page.Object, string) {
 		fmt.Sprintf("%s: %s: %s: %s\n", x.Severity, which, x.Check, x.Text)
 }
 
-// Verdict is the result of verify, in JSON.
+// Verdict is the result of verify.
 type Verdict struct {
-	Type      string      `json:"type"` // "verdict"
-	Namespace string      `json:"namespace"`
-	Valid     bool        `json:"valid"`
-	Registers int64       `json:"registers"`
-	Errors    int64       `json:"errors"`
-	Warnings  int64       `json:"warnings"`
-	Notes     int64       `json:"notes"`
-	IDs       uint64      `json:"ids"`           // compared
-	Pages     int64       `json:"journal_pages"` // compared
-	Clocks    page.Object `json:"clocks"`
+	Namespace string
+	Registers int64
+	Found     map[roster.Severity]int64 // how many findings there are
+	IDs       uint64                    // compared
+	Pages     int64                     // of journals, compared
+	Clocks    page.Object
 }
 
-// Add counts a finding.
-func (v *Verdict) Add(x roster.Finding) {
-	switch x.Severity {
-	case roster.Fault:
-		v.Errors++
-	case roster.Warning:
-		v.Warnings++
-	default:
-		v.Notes++
+// Document is the verdict in JSON.
+func (v Verdict) Document() page.Object {
+	return page.Object{
+		"type", "verdict", "namespace", v.Namespace, "valid", v.Found[roster.Fault] == 0, "registers", v.Registers,
+		"errors", v.Found[roster.Fault], "warnings", v.Found[roster.Warning], "notes", v.Found[roster.Note],
+		"ids", v.IDs, "journal_pages", v.Pages, "clocks", v.Clocks,
 	}
 }
 
 // Text is the verdict in a line.
 func (v Verdict) Text() string {
 	word, known := "valid", "nothing is known from a journal"
-	if !v.Valid {
+	if v.Found[roster.Fault] > 0 {
 		word = "not valid"
 	}
 	if v.Pages > 0 {
 		known = text.Count(v.Pages, "page") + " of journals compared"
 	}
-	return fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s compared; %s\n",
-		v.Namespace, word, v.Registers, v.Errors, v.Warnings, v.Notes, text.Count(v.IDs, "id"), known)
+	return fmt.Sprintf("namespace %s: %s; %d registers read, %d errors, %d warnings, %d notes; %s compared; %s\n", v.Namespace, word,
+		v.Registers, v.Found[roster.Fault], v.Found[roster.Warning], v.Found[roster.Note], text.Count(v.IDs, "id"), known)
+}
+
+// CounterOf returns a counter as JSON has it, with the next number of each date.
+func CounterOf(i counter.Info) page.Object {
+	var next []page.Object
+	for _, lane := range i.Lanes {
+		next = append(next, page.Object{"date?", lane.Name, "next", fmt.Sprint(lane.Next)})
+	}
+	return page.Object{
+		"type", "counter", "namespace", i.Namespace, "name", i.Name, "kind", i.Kind,
+		"start", fmt.Sprint(i.Start), "increment", fmt.Sprint(i.Increment), "limit", fmt.Sprint(i.Limit), "zone?", i.Zone, "digits?", i.Digits,
+		"next", next, "created", i.Created.UTC().Format(time.RFC3339), "written", i.Written.UTC().Format(time.RFC3339), "by", i.Process.String(),
+	}
+}
+
+// CounterColumns are the columns of a table of counters.
+const CounterColumns = "counter,kind,date,next,limit,written,by"
+
+// CounterRows returns a row of a table for each next number of a counter. Each row begins with the cells.
+func CounterRows(i counter.Info, cells ...string) [][]string {
+	var rows [][]string
+	for _, lane := range i.Lanes {
+		rows = append(rows, slices.Concat(cells, []string{
+			i.Name, i.Kind, lane.Name, fmt.Sprint(lane.Next), fmt.Sprint(i.Limit), i.Written.UTC().Format(time.RFC3339), i.Process.String(),
+		}))
+	}
+	return rows
+}
+
+// CounterText is a counter in full.
+func CounterText(i counter.Info) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "counter   %s, a %s of namespace %s\nnumbers   from %d by %d up to %d\n", i.Name, i.Kind, i.Namespace, i.Start, i.Increment, i.Limit)
+	if i.Digits > 0 {
+		fmt.Fprintf(&b, "dates     of %s, %d digits\n", i.Zone, i.Digits)
+	}
+	for _, lane := range i.Lanes {
+		fmt.Fprintf(&b, "next      %s\n", strings.TrimSpace(lane.Name+" "+strconv.FormatInt(lane.Next, 10)))
+	}
+	fmt.Fprintf(&b, "created   %s\nwritten   %s by %s\n", i.Created.UTC().Format(time.RFC3339), i.Written.UTC().Format(time.RFC3339), i.Process)
+	return b.String()
 }
