@@ -146,7 +146,7 @@ current: $(CURRENT) ## the rules of engines on current servers: etcd 3.7 and NAT
 .PHONY: clients
 clients: .bin/grpcurl ## run the snippets of docs/clients.md, and longer conversations by the same clients
 	@tools/need.sh $(NEEDED) $(CLIENTS)
-	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSnippets|^TestClientsConverse|^TestClientsShow|^TestPythonClient' -count=1 -v . -clients.all
+	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSnippets|^TestClientsConverse|^TestClientsShow' -count=1 -v . -clients.all
 
 .PHONY: examples
 examples: ## test the programs in examples: 100,000 rows each, by database/sql and GORM

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -120,12 +122,12 @@ func TestPlanOfThePageOffersWhatTheProgramOffers(t *testing.T) {
 	d, _ := toolbox(t)
 	b := newTab(t, 1280, 900, d.URL).follow(d, "")
 	for i, need := range [][3]string{
-		{"69", "1024", "1000"}, {"300", "1024", "1"},
-		{"50", "10", "3"}, {"200", "20", "28"}, // positions of sliders
+		{"69", "1024", "1000"}, {"10", "64", "4000000"}, {"300", "1024", "1"}, {"139", "1048576", "64"}, {"1", "1", "1000000"},
+		{"50", "10", "3"}, {"200", "20", "28"}, {"5", "0", "12"}, {"100", "16", "20"}, {"250", "4", "8"}, // positions of sliders
 	} {
 		for j, field := range []string{"years", "workers", "rate"} {
 			selector := fmt.Sprintf("#plan-f [name=%s]", field)
-			if i >= 2 {
+			if i >= 5 {
 				selector = fmt.Sprintf("#plan-f [data-for=%s]", field)
 			}
 			b.fill(selector, need[j])
@@ -182,4 +184,21 @@ func TestMintedIDsArriveExactly(t *testing.T) {
 	if wrong := json.Unmarshal(out, &answer); err != nil || wrong != nil || len(answer.IDs) != 5 {
 		t.Errorf("%s: %v: %s", line, err, out)
 	}
+}
+
+func TestDecodeAndPlanAreFormsWithoutAScript(t *testing.T) {
+	t.Parallel()
+	d, _ := toolbox(t)
+	b := newTab(t, 1280, 900, d.URL)
+	b.scriptless()
+	b.open(d.URL + "/")
+	b.do(chromedp.SendKeys(chromedp.CSS("#decode-f input"), "9007199254740993"+kb.Enter))
+	testkit.Eventually(t, func(context.Context) error {
+		if said, err := tryJS[string](b, `document.getElementById("decoded").innerText`); err != nil || !strings.Contains(said, "2026-01-25T20:31:23.648Z") {
+			return fmt.Errorf("%q, %w", said, err)
+		}
+		return nil
+	})
+	b.do(chromedp.SendKeys(chromedp.CSS("#plan-f [name=years]"), kb.Enter))
+	b.await(`document.getElementById("planned").innerText.includes("ms41-worker10-seq12")`)
 }

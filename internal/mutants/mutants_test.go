@@ -9,9 +9,11 @@
 package mutants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -21,16 +23,39 @@ import (
 	"testing"
 )
 
+// places are bugs by the file that they are in, and by their names.
+type places map[string]map[string]bug
+
+// A bug is a change of a text that occurs in its file exactly once.
+type bug struct {
+	old, new string
+	in       string // the folder of the test's package; empty for the file's own
+	test     string // that finds it
+}
+
+// mutants lists the bugs. The test, in its folder, finds the bugs that name no test. If it is empty, all tests are in
+// the folder, but for the bugs that name another folder.
+func (p places) mutants(in, test string) (all []mutant) {
+	for _, file := range slices.Sorted(maps.Keys(p)) {
+		for _, name := range slices.Sorted(maps.Keys(p[file])) {
+			m := mutant{name: name, file: file, bug: p[file][name]}
+			if m.test == "" || test == "" {
+				m.in, m.test = cmp.Or(m.in, in), cmp.Or(m.test, test)
+			}
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
 // house is the root of the tree, seen from this package.
 const house = "../.."
 
-// A mutant is a bug in one file, and the test that finds it.
+// A mutant is a bug in one file.
 type mutant struct {
-	name     string
-	file     string // from the root of the tree
-	old, new string // old occurs in the file exactly once
-	in       string // the folder of the test's package; empty for the file's own
-	test     string
+	bug
+	name string
+	file string // from the root of the tree
 }
 
 func TestMutantsInTheSourceAreCaught(t *testing.T) {

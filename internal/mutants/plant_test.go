@@ -22,7 +22,8 @@ func TestMutantsAreOfTheSource(t *testing.T) {
 // A mutant that rotted, that does not compile or that no test finds is none that
 // was caught.
 func TestMutantsThatAreNotCaughtAreReported(t *testing.T) {
-	good := files[0] // of a package that is built soon
+	at := slices.IndexFunc(files, func(m mutant) bool { return m.folder() == "internal/storeurl" }) // it is built soon
+	good := files[at]
 	for name, test := range map[string]struct {
 		change func(*mutant)
 		want   error

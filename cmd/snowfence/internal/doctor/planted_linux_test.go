@@ -195,6 +195,8 @@ func TestEachPlantedFaultIsNamed(t *testing.T) {
 			w.hold(w.config.Clock, "ms41-worker1-seq12@2026-01-01")
 			w.hold(w.config.Clock, "ms41-worker1-seq12@2026-01-01")
 		}, []string{"wrong namespace: of 2 worker ids 0 are free"}},
+		"layout that ends within a year": {func(w *world) { w.file += "layout: s28-worker10-seq12@2018-01-01\n" },
+			[]string{"watch namespace: the time of layout s28-worker10-seq12@2018-01-01T00:00:00Z ends on 2026-07-04"}},
 		"layout that is not the namespace's": {func(w *world) {
 			w.file += "layout: ms41-worker8-seq14\n"
 			w.hold(w.config.Clock, "ms41-worker10-seq12@2026-01-01")
