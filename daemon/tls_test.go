@@ -29,8 +29,8 @@ func TestTLSAndTokenGuardTheFront(t *testing.T) {
 		{"/v1/generators/default/ids", "wrong", http.StatusUnauthorized},
 		{"/livez", "wrong", http.StatusOK},
 	} {
-		if answer, _ := get(t, client, "https://"+d.address+c.path, c.token); answer.StatusCode != c.status || answer.ProtoMajor != 2 {
-			t.Errorf("%s with %q: %d over HTTP/%d, want %d over HTTP/2", c.path, c.token, answer.StatusCode, answer.ProtoMajor, c.status)
+		if status, version, _ := get(t, client, "https://"+d.address+c.path, c.token); status != c.status || version != 2 {
+			t.Errorf("%s with %q: %d over HTTP/%d, want %d over HTTP/2", c.path, c.token, status, version, c.status)
 		}
 	}
 }
@@ -52,15 +52,16 @@ func tokened(t *testing.T, set func(*Settings)) (*running, *testkit.Authority) {
 	return start(t, s).ready(), authority
 }
 
-// get makes a request with a token.
-func get(t *testing.T, client *http.Client, url, token string) (answer *http.Response, body string) {
+// get makes a request with a token. The version is that of HTTP.
+func get(t *testing.T, client *http.Client, url, token string) (status, version int, body string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	if answer, err = client.Do(r); err != nil {
+	answer, err := client.Do(r)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
@@ -68,7 +69,7 @@ func get(t *testing.T, client *http.Client, url, token string) (answer *http.Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer, string(text)
+	return answer.StatusCode, answer.ProtoMajor, string(text)
 }
 
 // TestHealthListenerAnswersProbesAlone has an address that other hosts reach, beside fronts with TLS and a token.
@@ -87,9 +88,9 @@ func TestHealthListenerAnswersProbesAlone(t *testing.T) {
 		"/tinyid/id/nextId":          http.StatusNotFound,
 		"/api/snowflake/get/default": http.StatusNotFound,
 	} {
-		answer, body := get(t, http.DefaultClient, "http://127.0.0.1:"+port+path, rightToken) // a token by plain HTTP opens nothing
-		if answer.StatusCode != status || strings.Contains(body, `"default"`) {
-			t.Errorf("%s: %d %s, want %d without names", path, answer.StatusCode, body, status)
+		got, _, body := get(t, http.DefaultClient, "http://127.0.0.1:"+port+path, rightToken) // a token by plain HTTP opens nothing
+		if got != status || strings.Contains(body, `"default"`) {
+			t.Errorf("%s: %d %s, want %d without names", path, got, body, status)
 		}
 	}
 	if strings.Contains(d.log.String(), "other hosts can reach") {
@@ -114,8 +115,8 @@ func TestAdminListenerTakesMetricsAndThePageFromTheHTTPFront(t *testing.T) {
 		admin + "/livez":                                     http.StatusOK,
 		admin + "/v1/generators/default/ids":                 http.StatusNotFound,
 	} {
-		if answer, _ := get(t, http.DefaultClient, url, ""); answer.StatusCode != status {
-			t.Errorf("%s: %d, want %d", url, answer.StatusCode, status)
+		if got, _, _ := get(t, http.DefaultClient, url, ""); got != status {
+			t.Errorf("%s: %d, want %d", url, got, status)
 		}
 	}
 }

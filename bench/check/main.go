@@ -14,6 +14,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -42,7 +43,7 @@ func main() {
 	flag.Parse()
 	temp, err := os.MkdirTemp("", "snowfence-bench-check-")
 	if err == nil {
-		err = errors.Join(measure(temp, *n, *planted), os.RemoveAll(temp))
+		err = errors.Join(measure(context.Background(), temp, *n, *planted), os.RemoveAll(temp))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
@@ -51,23 +52,23 @@ func main() {
 }
 
 // measure builds the program in a folder, and measures it there.
-func measure(temp string, n, planted uint64) error {
+func measure(ctx context.Context, temp string, n, planted uint64) error {
 	if n < 1 || planted > n/3 {
 		return fmt.Errorf("-ids is %d and -planted is %d: must be at least 1, and at most a third of that", n, planted)
 	}
 	program := filepath.Join(temp, "snowfence")
-	build := exec.Command("go", "build", "-o", program, ".") //nolint:gosec // a folder of its own
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, ".") //nolint:gosec // a folder of its own
 	build.Dir, build.Env = filepath.Join("..", "cmd", "snowfence"), append(os.Environ(), "GOWORK=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	ours := []string{program, "check", "--memory", memory + "MiB", "--temp", temp, "-o", "json", "--layout", "default"}
 	if planted > 0 {
-		return stream(ours, n-planted, planted)
+		return stream(ctx, ours, n-planted, planted)
 	}
 	file := filepath.Join(temp, "ids.txt")
 	theirs := []string{"sort", "-u", "-S", memory + "M", "--parallel=2", "-T", temp, file}
-	return errors.Join(compare(append(ours, file), theirs, n, true), compare(append(ours, file), theirs, n, false))
+	return errors.Join(compare(ctx, append(ours, file), theirs, n, true), compare(ctx, append(ours, file), theirs, n, false))
 }
 
 // write writes n distinct ids of the default layout, as three workers issue them in some years, and then
@@ -113,8 +114,8 @@ func (c cost) String() string {
 }
 
 // run runs a command that ends with an exit code.
-func run(args []string, feed io.Reader, out io.Writer, code int) (c cost, err error) {
-	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec // programs that its user names
+func run(ctx context.Context, args []string, feed io.Reader, out io.Writer, code int) (c cost, err error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // programs that its user names
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "LC_ALL=C"), feed, out, os.Stderr
 	began := time.Now()
 	if err = cmd.Run(); cmd.ProcessState.ExitCode() != code {
@@ -136,19 +137,19 @@ type report struct {
 }
 
 // check runs the program.
-func check(args []string, feed io.Reader, code int) (c cost, r report, err error) {
+func check(ctx context.Context, args []string, feed io.Reader, code int) (c cost, r report, err error) {
 	var out bytes.Buffer
-	if c, err = run(args, feed, &out, code); err == nil {
+	if c, err = run(ctx, args, feed, &out, code); err == nil {
 		err = json.Unmarshal(out.Bytes(), &r)
 	}
 	return c, r, err
 }
 
 // stream streams ids with planted duplicates into the program, and checks what it says.
-func stream(ours []string, n, planted uint64) error {
+func stream(ctx context.Context, ours []string, n, planted uint64) error {
 	feed, w := io.Pipe()
 	go func() { _ = w.CloseWithError(write(w, n, planted, true)) }() // it never fails
-	c, r, err := check(append(ours, "--limit", fmt.Sprint(planted+1), "-"), feed, 1)
+	c, r, err := check(ctx, append(ours, "--limit", fmt.Sprint(planted+1), "-"), feed, 1)
 	if err != nil {
 		return err
 	}
@@ -176,11 +177,11 @@ func compare(ours, theirs []string, n uint64, shuffled bool) error {
 	fmt.Printf("\n# %d ids, shuffled: %t\n", n, shuffled)
 	var a, z []time.Duration
 	for range rounds {
-		c, r, err := check(ours, nil, 0)
+		c, r, err := check(ctx, ours, nil, 0)
 		if err == nil && (r.IDs != n || r.Distinct != n) {
 			err = fmt.Errorf("the program found %d ids, %d distinct", r.IDs, r.Distinct)
 		}
-		d, failed := run(theirs, nil, nil, 0)
+		d, failed := run(ctx, theirs, nil, nil, 0)
 		if err := errors.Join(err, failed); err != nil {
 			return err
 		}

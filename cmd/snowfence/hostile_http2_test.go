@@ -61,11 +61,14 @@ func (s streams) attack(c net.Conn) error {
 		}
 		_, settled = frame.(*http2.SettingsFrame)
 	}
-	sent := make(chan error, 1)
-	go func() { sent <- s.send(framer, 0) }()
+	sent, gone := make(chan error, 1), make(chan struct{})
+	go func() {
+		sent <- s.send(framer, 0)
+		close(gone)
+	}()
 	defer func() { // it may write still
 		_ = c.Close()
-		<-sent
+		<-gone
 	}()
 	for {
 		frame, err := framer.ReadFrame()

@@ -62,7 +62,7 @@ func TestPinnedClaimantDoesNotWaitForWhatNeverComes(t *testing.T) {
 			s.open()
 			s.found("v0", r)
 			s.in(Resting)
-			reason[*HeldError](s)
+			_ = reason[*HeldError](s)
 		})
 	}
 }

@@ -98,7 +98,7 @@ func TestPatienceOfASuccessorEndsWithTheClaimWait(t *testing.T) {
 	s := newScript(t, strict, func(c *Config) { c.ClaimWait = 500 * time.Millisecond })
 	s.open()
 	s.during(Probing, func() { s.found("v0", ofStrict(held(0))) })
-	reason[*HeldError](s)
+	_ = reason[*HeldError](s)
 }
 
 func TestGeneratorExpiresAWindowAfterTheWriteWasSent(t *testing.T) {

@@ -25,9 +25,9 @@ func (e echoing) Swap(ctx context.Context, key string, prev store.Version, value
 }
 
 func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
-	w, r := heldWorld(t)
+	w, _ := heldWorld(t)
 	w.store = echoing{w.memory.Client()}
-	r = w.roster()
+	r := w.roster()
 	after, err := release(t.Context(), r, w.read(r, 5))
 	if err != nil {
 		t.Fatal(err)

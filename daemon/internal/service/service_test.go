@@ -130,13 +130,13 @@ func problemOf(t *testing.T, err error) *front.Problem {
 }
 
 // refused returns the problem that an error must be, of a type.
-func refused(t *testing.T, what string, err error, want front.Type) *front.Problem {
+func refused(t *testing.T, what string, err error, want front.Type) front.Problem {
 	t.Helper()
 	p := problemOf(t, err)
 	if p.Type != want {
 		t.Errorf("%s: %v, want %s", what, p, want)
 	}
-	return p
+	return *p
 }
 
 func TestMintAppendsExactlyWhatWasAskedForAndCountsIt(t *testing.T) {
@@ -408,7 +408,7 @@ func TestMintersErrorsBecomeProblems(t *testing.T) {
 		s := serving(t, &counting{err: c.err})
 		var b kind.Batch
 		p := refused(t, c.err.Error(), askFor(anybody(s), "a", 3, &b), c.want)
-		if p.RetryAfter != c.retry || !errors.Is(p, c.err) || p.Detail == "" || b.Len() != 0 {
+		if p.RetryAfter != c.retry || !errors.Is(&p, c.err) || p.Detail == "" || b.Len() != 0 {
 			t.Errorf("%v: %+v, retry after %s; want %s; %d ids are left in the batch", c.err, p, p.RetryAfter, c.retry, b.Len())
 		}
 		if status := s.Statuses()[0]; status.Problems[c.want] != 1 || status.IDs != 0 {

@@ -211,7 +211,7 @@ func TestFloorsOnALossyStoreOutliveItsFailover(t *testing.T) {
 	finished := map[time.Duration]int{}
 	for at := time.Duration(0); at < 4*loss; at += 150 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
-			by := (at/(150*time.Millisecond)%3 - 1) * time.Hour
+			by := time.Duration(at.Milliseconds()/150%3-1) * time.Hour
 			memory := memstore.NewWith(memstore.Config{Loss: loss, Now: func() time.Time { return time.Now().Add(by) }})
 			r := planned(t, begun, 0, 1, 2)
 			failed := make(chan struct{})
