@@ -166,7 +166,7 @@ func stream(ctx context.Context, ours []string, n, planted uint64) error {
 }
 
 // compare lets the program and sort find out whether the ids of a file, the last argument of both, are distinct.
-func compare(ours, theirs []string, n uint64, shuffled bool) error {
+func compare(ctx context.Context, ours, theirs []string, n uint64, shuffled bool) error {
 	f, err := os.Create(ours[len(ours)-1])
 	if err != nil {
 		return err

@@ -121,7 +121,7 @@ func (s *script) wake() {
 		looks := s.state.outage.look
 		at, ok := s.state.Wake()
 		if !ok {
-			s.t.Fatalf("no timer is set in phase %s", s.state.phase)
+			s.t.Fatalf("a timer is missing in phase %s", s.state.phase)
 		}
 		s.pass(max(0, at-s.now.Monotonic))
 		s.do(Woken{})
@@ -136,7 +136,7 @@ func (s *script) wake() {
 func (s *script) reply(r Reply) {
 	s.t.Helper()
 	if s.state.awaited == 0 {
-		s.t.Fatalf("no answer is awaited in phase %s", s.state.phase)
+		s.t.Fatalf("an answer should be awaited in phase %s", s.state.phase)
 	}
 	r.ID = s.state.awaited
 	s.do(r)
@@ -169,7 +169,7 @@ func request[R Request](s *script) R {
 	s.t.Helper()
 	r, ok := find[R](s.out)
 	if !ok {
-		s.t.Fatalf("no %T is asked for in phase %s: %+v", r, s.state.phase, s.out)
+		s.t.Fatalf("%T is not asked for in phase %s: %+v", r, s.state.phase, s.out)
 	}
 	return r
 }

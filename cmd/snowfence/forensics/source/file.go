@@ -56,7 +56,7 @@ func openFile(name string, o Options) (Source, error) {
 		if err != nil {
 			err = fmt.Errorf("read %s: %w", shownFile(name), err)
 		}
-		_ = in.out.CloseWithError(err) // it never fails
+		_ = in.out.CloseWithError(err) // always nil
 	}()
 	return newReader(shownFile(name), "line", o, s), nil
 }
@@ -107,7 +107,7 @@ func pathFault(name string, err error) error {
 func (in *input) ready() bool { return in.Buffered() > 0 }
 
 func (in *input) abort(cause error) {
-	_ = in.out.CloseWithError(cause) // it never fails
+	_ = in.out.CloseWithError(cause) // always nil
 }
 
 func (in *input) Done() int64 { return in.done.Load() }

@@ -48,7 +48,7 @@ func (p packed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// fault is the error of a packed stream. It does not wrap io.EOF: a stream that breaks off is no end.
+// fault is the error of a packed stream. It does not wrap io.EOF: a stream that breaks off has not ended.
 func (p packed) fault(err error) error {
 	return fmt.Errorf("%s: it is damaged or cut off, or other bytes follow its end: %v", p.name, err) //nolint:errorlint // see above
 }
