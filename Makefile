@@ -358,7 +358,7 @@ pages: ## write what the program makes: docs/configuration.md, docs/metrics.md, 
 	@$(GO) test -run '^TestRunbookOfThePage' -count=1 ./daemon/internal/page -runbook.write
 	@cd tools && GOWORK=off $(GO) test -run '^TestIndexForAgents' -count=1 . -llms.write
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestSQLIsAsInItsFile' -count=1 ./internal/sqlfunc -sqlfunc.update
-	@tools/need.sh $(NEEDED)
+	@tools/need.sh $(NEEDED) $(CLIENTS)
 	@cd cmd/snowfence && $(GO) test $(TAGS) -run '^TestClientsConverse' -count=1 . -clients.all -clients.write
 
 .PHONY: manifests
