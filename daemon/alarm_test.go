@@ -22,7 +22,7 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 		}
 		s := settings(t.TempDir(), map[string]Generator{
 			"far": lasting(400 * day), "near": lasting(300 * day), "next": lasting(366*day + 12*time.Hour), "short": lasting(36 * time.Hour),
-			"tickets": {Kind: "ticket", Settings: map[string]string{"limit": "10"}},
+			"tickets": {Kind: "ticket", Settings: map[string]string{"limit": "10", "max-wait": "1m"}},
 		})
 		s.Store, s.HTTP = "mem://", ""
 		log := new(syncBuffer)

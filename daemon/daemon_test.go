@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -22,6 +23,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // patience is how long a test waits for an expected event.
@@ -147,9 +149,13 @@ func (d *running) ends() {
 
 // logs waits until the log has a text.
 func (d *running) logs(want string) {
-	for !strings.Contains(d.log.String(), want) {
-		runtime.Gosched()
-	}
+	d.t.Helper()
+	testkit.Eventually(d.t, func(context.Context) error {
+		if log := d.log.String(); !strings.Contains(log, want) {
+			return fmt.Errorf("the log lacks %q:\n%s", want, log)
+		}
+		return nil
+	})
 }
 
 // end waits until the daemon has ended, and returns Run's error.
@@ -405,7 +411,7 @@ func TestDaemonsOfOneStoreHaveWorkerIDsOfTheirOwn(t *testing.T) {
 func TestPinnedWorkerIDThatIsHeldIsWaitedForUntilItIsFree(t *testing.T) {
 	folder := t.TempDir()
 	pinned := func(wait time.Duration) map[string]Generator {
-		return map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Hour, ClaimWait: wait}}
+		return map[string]Generator{"default": {Worker: new(int64(7)), Window: time.Minute, ClaimWait: wait}} // ends soon, should the release fail
 	}
 	first := start(t, settings(folder, pinned(time.Second))).ready()
 	second := start(t, settings(folder, pinned(time.Second)))

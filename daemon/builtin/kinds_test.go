@@ -216,7 +216,7 @@ func TestCounterThatIsFullIsNotReady(t *testing.T) {
 }
 
 func TestGuardOfASettingIsKeptInItsStore(t *testing.T) {
-	c := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks"}})
+	c := with(t, config.Generator{Kind: "ticket", Settings: map[string]string{"guard": "marks", "max-wait": "1m"}})
 	c.Settings.Stores["marks"] = "file:" + t.TempDir()
 	mint := func() error { return opened(t, c, "orders").Mint(t.Context(), 7, new(kind.Batch)) } // on an empty store, like a restored dump
 	if err := mint(); err != nil {
