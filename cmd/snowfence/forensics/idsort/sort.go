@@ -140,9 +140,8 @@ func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	})
 }
 
-// hand hands out the items of pages whose ids are from low to high, as one piece of most items or as two halves.
-// A page is read once for each piece that it has ids of. It has a 128th of its chunk's, so few pages are
-// read twice unless there are more than 128 pieces.
+// hand hands out the items of pages whose ids are from low to high, as one piece of most
+// items or as two halves, or it divides them.
 func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
 	outside := func(p *page) bool { return p.last < low || p.first > high }
 	pages := from // ids have many leading bits in common: such halves share one list
@@ -168,18 +167,88 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 		}
 		return nil
 	}
-	if within <= most {
-		if fits, err := s.gather(ctx, pages, low, high, most); err != nil {
+	fits := within <= most
+	if fits {
+		var err error
+		if fits, err = s.gather(ctx, pages, low, high, most); err != nil {
 			return err
-		} else if fits {
-			return emit(s.piece.sort())
 		}
 	}
+	if fits {
+		return emit(s.piece.sort())
+	}
 	middle := low + (high-low)/2
+	cut := 0 // pages that both halves would read
+	for _, p := range pages {
+		if p.first <= middle && p.last > middle {
+			cut++
+		}
+	}
+	if s.spill.file != nil && cut*s.Sizes.Page > 2*s.Sizes.Piece {
+		return s.divide(ctx, pages, low, high, most, emit)
+	}
 	if err := s.hand(ctx, pages, low, middle, most, emit); err != nil {
 		return err
 	}
 	return s.hand(ctx, pages, middle+1, high, most, emit)
+}
+
+// parts is into how many parts a range of ids is divided.
+const parts = 64
+
+// divide reads pages once, puts their items aside again by parts of the range, and hands out
+// the parts. So the work grows with the logarithm of ids by memory, where halves would
+// read each page ever more often.
+func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
+	first, last := high, low
+	for _, p := range from {
+		first, last = min(first, max(p.first, low)), max(last, min(p.last, high))
+	}
+	width, size := (last-first)/parts+1, max(1, s.Sizes.Piece/parts)
+	room := slices.Grow(s.piece.items[:0], parts*size)[:parts*size]
+	var pages [parts][]*page
+	var items [parts][]Item
+	var spare []Item
+	flush := func(n uint64) error {
+		c, before := chunk{items[n], spare}, len(s.spill.pages)
+		err := s.spill.add(c.sort(), 0)
+		for _, p := range s.spill.pages[before:] {
+			pages[n] = append(pages[n], &p)
+		}
+		s.spill.pages, items[n], spare = s.spill.pages[:before], items[n][:0], c.spare
+		return err
+	}
+	for n := range items {
+		items[n] = room[n*size : n*size : (n+1)*size]
+	}
+	var in chunk
+	for _, p := range from {
+		in.items = in.items[:0]
+		if err := cmp.Or(context.Cause(ctx), s.spill.get(p, low, high, &in)); err != nil {
+			return err
+		}
+		for _, x := range in.items {
+			n := (uint64(x.ID) - first) / width
+			if items[n] = append(items[n], x); len(items[n]) == size {
+				if err := flush(n); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for n := range uint64(parts) {
+		if err := flush(n); err != nil {
+			return err
+		}
+	}
+	for n := range uint64(parts) {
+		if start := first + n*width; len(pages[n]) > 0 {
+			if err := s.hand(ctx, pages[n], start, start+min(width-1, last-start), most, emit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // gather reads the items of pages whose ids are from low to high; false if they are too many.
