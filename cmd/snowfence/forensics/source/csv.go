@@ -47,6 +47,12 @@ func newTable(in *input, o Options) (*table, error) {
 	return t, nil
 }
 
+// Close gives the parser's buffer back, too.
+func (t *table) Close() error {
+	t.csv = nil
+	return t.input.Close()
+}
+
 // bounded ends a record that is too long, such as a record with an open quote.
 type bounded struct {
 	*table

@@ -103,3 +103,20 @@ func compressed(t testing.TB, content string) []byte {
 	}
 	return b.Bytes()
 }
+
+func TestClosedTableKeepsNoBuffer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.csv")
+	if err := os.WriteFile(path, []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), path, Options{Column: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if items, err := drain(t, s, 1); err != nil || len(items) != 1 {
+		t.Errorf("%v, %v", items, err)
+	}
+	if c := s.(*reader).scanner.(*table); c.csv != nil || c.Reader != nil {
+		t.Error("its buffers are kept after its end")
+	}
+}
