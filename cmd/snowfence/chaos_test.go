@@ -167,7 +167,7 @@ func (c *chaos) run() {
 					deck = append(c.troubles(), c.more...)
 					random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 				}
-				c.befall(deck[0], random)
+				c.strike(deck[0], random)
 				deck = deck[1:]
 				pause(c.t.Context(), between(random, 0, 500*time.Millisecond))
 			}
@@ -176,8 +176,7 @@ func (c *chaos) run() {
 	both.Wait()
 }
 
-// trouble is something that befalls a subject or the engine, from its beginning
-// to its end.
+// trouble is a fault of a subject or of the engine, from its beginning to its end.
 type trouble struct {
 	name string
 	do   func(*subject, *rand.Rand)
@@ -218,7 +217,7 @@ type victim interface {
 	setClock(offset time.Duration)
 }
 
-// ills are the troubles that befall each program.
+// ills are the troubles that each program has.
 func (c *chaos) ills() map[string]func(victim, *rand.Rand) {
 	wait := func(r *rand.Rand, least, most time.Duration) { pause(c.t.Context(), between(r, least, most)) }
 	// A clock is set off by a second to a year, small and large steps being as likely as each other.
@@ -243,7 +242,7 @@ func (c *chaos) ills() map[string]func(victim, *rand.Rand) {
 	}
 }
 
-func (c *chaos) befall(f trouble, random *rand.Rand) {
+func (c *chaos) strike(f trouble, random *rand.Rand) {
 	s := c.subjects[random.IntN(len(c.subjects))]
 	s.busy.Lock()
 	f.do(s, random)

@@ -20,7 +20,8 @@
 //
 // The files behind the verbs:
 //
-//	main.go      the tree of verbs, interrupts, the terminal, exit codes
+//	main.go      the tree of verbs, interrupts, the terminal
+//	exit.go      exit codes, and the classes of errors
 //	flags.go     kinds of flags, settings as flags, arguments
 //	id_flags.go  flags of ids: --layout, and sources of ids
 //	site.go      flags that name a namespace, and its store

@@ -105,7 +105,7 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 			restore()
 			o.until(t, true)
 			if server := engine.Server; server != nil {
-				// Also from a library that waits for a connection until it is told to stop.
+				// Some libraries wait for a connection until the call ends: they must name the reason, too.
 				why := "connection refused"
 				if name == "nats" {
 					why = "no servers available for connection" // its library says no more

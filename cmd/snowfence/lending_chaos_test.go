@@ -120,13 +120,13 @@ func newLending(t *testing.T, engine string, workerBits, share int, languages ma
 		}
 	}
 	for name, do := range l.ills() {
-		befall := trouble{"borrower: " + name, func(_ *subject, r *rand.Rand) {
+		ill := trouble{"borrower: " + name, func(_ *subject, r *rand.Rand) {
 			b := l.borrowers[r.IntN(len(l.borrowers))]
 			b.busy.Lock()
 			defer b.busy.Unlock()
 			do(b, r)
 		}}
-		c.more = append(c.more, befall, befall)
+		c.more = append(c.more, ill, ill)
 	}
 	l.recover()
 	return l

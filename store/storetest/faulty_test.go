@@ -49,9 +49,9 @@ func TestEveryFaultBefallsCalls(t *testing.T) {
 		if !ok {
 			t.Fatalf("fault %s: the client is not decorated", name)
 		}
-		befallen := func(r faultstore.Record) bool { return want(r.Fault) }
-		if !slices.ContainsFunc(decorated.Calls(), befallen) {
-			t.Errorf("fault %s: befell none of %d calls", name, len(decorated.Calls()))
+		struck := func(r faultstore.Record) bool { return want(r.Fault) }
+		if !slices.ContainsFunc(decorated.Calls(), struck) {
+			t.Errorf("fault %s: struck none of %d calls", name, len(decorated.Calls()))
 		}
 		// Late swaps do arrive: without, few of two tries a key would fail.
 		if arrived < 20 {

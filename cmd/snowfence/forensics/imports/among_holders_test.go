@@ -75,7 +75,7 @@ func upTo(draw *rand.Rand, d time.Duration) time.Duration {
 	return time.Duration(draw.Int64N(int64(d)))
 }
 
-// client is a client of the store that faults befall.
+// client is a client of the store, with faults.
 func (m *mob) client(draw *rand.Rand) *faultstore.Store {
 	rates := faultstore.Rates{Before: 0.05, Late: 0.05, Stale: 0.1, LostReply: 0.1, Delay: 0.2, MaxDelay: time.Second}
 	return faultstore.New(m.memory.Client(), faultstore.Seeded(draw.Uint64(), rates), system())

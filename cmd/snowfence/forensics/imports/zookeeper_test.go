@@ -198,8 +198,8 @@ func TestOldSystemsAreReadFromZooKeeper(t *testing.T) {
 			system   System
 			at, want string
 		}{
-			{Leaf, "/nobody", "no such node: /nobody"},
-			{LeafRecyclable, "/nobody", "no such node: /nobody/notuse"},
+			{Leaf, "/absent", "no such node: /absent"},
+			{LeafRecyclable, "/absent", "no such node: /absent/notuse"},
 			{Leaf, "/odd", `node "/odd/somebody"`},
 			{Leaf, "/torn", `node "/torn/10.0.0.1:8080-0000000000"`},
 			{LeafRecyclable, "/swapped", `node "/swapped/inuse/workId:1"`},
