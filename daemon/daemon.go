@@ -227,7 +227,7 @@ func newDaemon(ctx context.Context, cfg Config, given []kind.Kind) (*daemon, err
 	if err = d.openStores(ctx, watch); err == nil {
 		d.view = view.New(view.Config{
 			Service: d.service, Generators: d.settings.Generators, Pools: d.namespaces(), Process: Process(cfg.Version, d.started), Clock: d.clock,
-			Requests: watch.Sums, Events: events, Flags: d.flags(),
+			Requests: watch.Sums, Events: events, Flags: d.flags(), TLS: d.certificates.Trouble,
 		})
 		err = registry.Register(metrics.NewPools(d.view.Censuses))
 	}

@@ -149,7 +149,7 @@ func (s *State) settled(x *step, v verdict) {
 			s.search.see(x, v.look)
 			s.searched(x, s.search.probe(x))
 		default:
-			s.endTerm(x, s.term.taken(w.worker, v.look), false)
+			s.endTerm(x, s.term.taken(x, w.worker, v.look), false)
 		}
 	case skipped:
 		s.searched(x, s.search.skip(x, v.err))

@@ -199,7 +199,9 @@ func TestLateReadOfAnOlderWriteIsReadAgain(t *testing.T) {
 	s.unknown()
 	s.pass(time.Second)
 	s.found("v1", first)
-	request[Revoke](s)
+	if cause := request[Revoke](s).Cause; !strings.HasSuffix(cause.Error(), "as it was before its last extension: the store went back") {
+		t.Errorf("revoked for %v", cause)
+	}
 }
 
 // TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks has a clock that
@@ -223,7 +225,7 @@ func TestExtensionThatAFailoverTookAwayEndsTheTermWithItsUsableTicks(t *testing.
 	s.wake()
 	s.pass(testLayout().TimeOf(confirming.Until).Sub(s.now.Wall))
 	s.found("v2", confirming)
-	if cause := request[Revoke](s).Cause; !strings.Contains(cause.Error(), "as it was before its last extension") {
+	if cause := request[Revoke](s).Cause; !strings.HasSuffix(cause.Error(), "as it was before its last extension") {
 		t.Errorf("revoked for %v", cause)
 	}
 	s.reopen()

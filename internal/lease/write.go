@@ -147,8 +147,17 @@ func (t *term) outdated(x *step, value []byte) bool {
 		register.Until < t.register.Until && x.tick() < kept
 }
 
-// taken says why a term with a missed write is lost, from the register as it is now.
-func (t *term) taken(worker int64, found look) error {
+// taken says why a term with a missed write is lost, from the register as it is now. A durable store shows no earlier write.
+func (t *term) taken(x *step, worker int64, found look) error {
+	err, r := t.takenBy(worker, found), found.register
+	older := r.Term > 0 && r.Term < t.register.Term || r.Holder == t.register.Holder && r.Until < t.register.Until
+	if x.Loss == 0 && (found.version == "" || older) {
+		err = fmt.Errorf("%w: the store went back", err)
+	}
+	return err
+}
+
+func (t *term) takenBy(worker int64, found look) error {
 	r := found.register
 	switch {
 	case found.version == "":

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,8 +103,30 @@ func (c *Certificates) latest() *tls.Config {
 	return c.current
 }
 
-// Ends returns when the certificate ends, as its file is now.
+// Ends returns when the certificate in use ends.
 func (c *Certificates) Ends() time.Time { return c.latest().Certificates[0].Leaf.NotAfter }
+
+// Trouble says what is wrong with the certificate: that it has ended or ends soon, and why its files can't be read again.
+// It is empty if nothing is, or on nil.
+func (c *Certificates) Trouble(now time.Time) string {
+	if c == nil {
+		return ""
+	}
+	ends := c.Ends()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wrong := ""
+	switch {
+	case !now.Before(ends):
+		wrong = "The certificate in use ended at " + ends.UTC().Format(time.RFC3339) + ", so clients refuse it"
+	case now.Add(soon).After(ends):
+		wrong = "The certificate in use ends at " + ends.UTC().Format(time.RFC3339)
+	}
+	if c.failed != "" {
+		wrong = strings.TrimPrefix(wrong+". The files can't be read again: "+c.failed, ". ")
+	}
+	return wrong
+}
 
 // load reads the files if they changed since the last reading, even one in which they did not fit each
 // other, or if one was unreadable. It looks first, so a change while they are read is seen the next

@@ -3,7 +3,9 @@ package listen
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestFilesThatDoNotFitAreReadOnceAndUnreadableOnesAgain(t *testing.T) {
@@ -25,6 +27,28 @@ func TestFilesThatDoNotFitAreReadOnceAndUnreadableOnesAgain(t *testing.T) {
 		if changed, err := c.load(); changed != step.changed || (err != nil) != step.fails {
 			t.Errorf("step %d: changed %v, %v", i, changed, err)
 		}
+	}
+}
+
+func TestTroubleOfACertificateIsSaid(t *testing.T) {
+	c, files := certificates(t)
+	ends := c.Ends()
+	for left, begins := range map[time.Duration]string{8 * 24 * time.Hour: "", 6 * 24 * time.Hour: "The certificate in use ends at 2", 0: "The certificate in use ended at 2"} {
+		if is := c.Trouble(ends.Add(-left)); !strings.HasPrefix(is, begins) || begins == "" && is != "" {
+			t.Errorf("%s before its end: %q", left, is)
+		}
+	}
+	if err := os.WriteFile(files.Key, []byte("half a key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time the files are as they were
+		if is := c.Trouble(ends.Add(-8 * 24 * time.Hour)); !strings.HasPrefix(is, "The files can't be read again: ") {
+			t.Errorf("files that don't fit: %q", is)
+		}
+	}
+	certify(t, files, "second")
+	if is := c.Trouble(c.Ends().Add(-8 * 24 * time.Hour)); is != "" {
+		t.Errorf("mended: %q", is)
 	}
 }
 

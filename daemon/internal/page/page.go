@@ -48,8 +48,9 @@ type snapshot struct {
 	until time.Duration
 }
 
-// sharing is how long a state is shown to all who ask for it.
-const sharing = time.Second
+// sharing is how long a state is shown to all who ask for it. With the daemon's pause of a second between reads and the page's of
+// 0.7 s between questions a change is seen within two seconds.
+const sharing = 200 * time.Millisecond
 
 // Answer is an answer of the page. An error without a Body becomes a problem. An error with a Body gives the Body its status.
 type Answer struct {
@@ -108,7 +109,7 @@ func (p *Page) Routes() []Route {
 	}
 }
 
-// snapshot returns a state that is at most a second old. Readers that come together share it.
+// snapshot returns a state that is at most as old as sharing says. Readers that come together share it.
 func (p *Page) snapshot(ctx context.Context) (snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,7 @@ func (e *Events) alarms() []Event {
 
 // alarms reports whether an event says that ids may repeat.
 func (x Event) alarms() bool {
-	return x.Entry == "copied" || x.Entry == "began-empty" && x.Level == "WARN" // a journal knows of ids that the store has forgotten
+	return x.Entry == "copied" || x.Entry == "began-empty"
 }
 
 // newest returns the events, the newest first, until their texts have MaxEventText bytes.

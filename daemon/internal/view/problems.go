@@ -23,21 +23,26 @@ const clockAlarm = float64(stored.ClockTolerance / 10 / time.Millisecond)
 func severities() []string { return []string{"unsafe", "stopped", "soon"} }
 
 // problems lists the problems that an operator should act on.
-func problems(statuses []front.Status, s State, alarms []Event, flagsOf map[Place]string) []Problem {
+func (v *View) problems(statuses []front.Status, s State) []Problem {
 	all, flags := []Problem{}, ""
 	add := func(severity, about, anchor string, since time.Time, format string, args ...any) {
 		all = append(all, Problem{severity, about, short(fmt.Sprintf(format, args...)), remedy(anchor, flags), anchor, since.UTC()})
 	}
-	for _, e := range alarms {
+	for _, e := range v.config.Events.alarms() {
 		add("unsafe", e.field("namespace"), e.Entry, e.Time, "Ids may have been given twice: %s.", strings.TrimSuffix(e.Text+": "+e.field("error"), ": "))
 	}
 	for i, status := range statuses {
-		flags = flagsOf[Place{s.Generators[i].Store, s.Generators[i].Namespace}]
+		flags = v.config.Flags[Place{s.Generators[i].Store, s.Generators[i].Namespace}]
 		standing(status, s.Generators[i], s.Taken, add)
 	}
 	for _, n := range s.Namespaces {
 		flags = n.Flags
 		pool(n, add)
+	}
+	if v.config.TLS != nil {
+		if wrong := v.config.TLS(s.Taken); wrong != "" {
+			add("soon", "tls", "certificate", time.Time{}, "%s.", wrong)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b Problem) int {
 		return slices.Index(severities(), a.Severity) - slices.Index(severities(), b.Severity)
@@ -48,7 +53,7 @@ func problems(statuses []front.Status, s State, alarms []Event, flagsOf map[Plac
 // anchorOf is the runbook's entry for a problem. Its cause may be one with an entry of its own.
 func anchorOf(p *front.Problem, why string, storeAway bool) string {
 	switch {
-	case strings.Contains(why, "an operator quarantined"):
+	case strings.Contains(why, "an operator quarantined"), strings.Contains(why, "quarantined by its operator"):
 		return "quarantined"
 	case errors.Is(p.Cause, lease.ErrNoWorker):
 		return "no-worker"
@@ -98,7 +103,7 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 		}
 		add("soon", g.Name, "ends-soon", time.Time{}, "The generator ends soon: %s.", when)
 	}
-	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm {
+	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm && (p == nil || p.Type != front.ClockUnsafe) {
 		add("soon", g.Name, "clock-off", time.Time{}, "This host's clock is %s. From %s on its claims are refused.", apart(*g.Offset), stored.ClockTolerance)
 	}
 }

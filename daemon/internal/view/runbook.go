@@ -17,15 +17,15 @@ func runbook() []entry {
 		{"standby", "Ask the daemon that holds the worker id: `snowfence workers list`.", ""},
 		{"stopped", "Start the daemon again when its maintenance is over.", ""},
 		{"lease-unavailable", "See that the store answers and has a free worker id: `snowfence workers list`.", "issues no ids|issues ids again"},
-		{"store-unavailable", "See that the store runs and that this host reaches it: `snowfence doctor`.", "the store does not|the store takes|the store answers|" +
+		{"store-unavailable", "See that the store runs, has disk and memory left, and that this host reaches it: `snowfence doctor`.", "the store does not|the store takes|the store answers|" +
 			"the store can't be used|the store gives|no numbers can be reserved|the generator gives|closed, but|did not give|waits for the store|read namespace|read the register|write the register|list registers|release worker|ticket server"},
 		{"clock-unsafe", "Set this host's clock by NTP: `snowfence doctor` says how far it is off.", "the clock|judge the clock"},
-		{"clock-off", "Set that host's clock by NTP. Ids go on meanwhile.", ""},
+		{"clock-off", "Set that host's clock by NTP.", ""},
 		{"saturated", "Ask for fewer ids at once, or add a generator with another worker id.", ""},
 		{"horizon-passed", "Move to another namespace.", "the generator has ended"},
-		{"numbers-used-up", "Move to another counter.", ""},
+		{"numbers-used-up", "Raise its limit if your column holds more, or move to another counter.", ""},
 		{"counter-changed", "Stop the writers, and raise the counter above every number in use: `snowfence counters set`.", ""},
-		{"no-worker", "Wait for a window to end, or release a dead holder: `snowfence workers list`.", "waiting for a worker id"},
+		{"no-worker", "Wait for a window to end, or end a program that needs no worker id: `snowfence workers list`.", "waiting for a worker id"},
 		{"internal", "Read the error among the events, and report it.", "a request failed|draw random bits"},
 		{"claim", "Nothing, if a worker id is claimed in the end: `snowfence workers list` shows the holders.", "claim|resumed a term|waiting "},
 		{"lost", "Find out who wrote the register: `snowfence workers show NUMBER`.", "lost a worker id"},
@@ -34,7 +34,7 @@ func runbook() []entry {
 		{"unreadable", "It harms no other worker id. Find the damage: `snowfence namespace verify`.", ""},
 		{"silent-holder", "See whether its process runs: a dead one's worker id is free when its window ends.", ""},
 		{"pool-full", "Release unused worker ids: `snowfence workers list`, or move to a layout with more worker bits.", ""},
-		{"ends-soon", "Raise the counter's limit, or prepare the move to another namespace or counter.", "the generator ends soon|the layout's time bits run out"},
+		{"ends-soon", "Prepare the next now: another namespace for a layout, a higher limit or another counter for numbers.", "the generator ends soon|the layout's time bits run out"},
 		{"lossy-store", "Declare the store's loss in its URL.", "nothing bounds any more|" +
 			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},
 		{"journal", "See that the disk of the data directory is well.", "the journal|" +
@@ -74,6 +74,8 @@ func entryOf(x Event) (anchor string) {
 		case anchor != "lost" || field[0] != "error":
 		case strings.Contains(field[1], "a copy of this one"):
 			return "copied"
+		case strings.HasSuffix(field[1], "the store went back"):
+			return "began-empty"
 		case strings.Contains(field[1], "an operator quarantined"):
 			return "quarantined"
 		}

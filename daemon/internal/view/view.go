@@ -29,6 +29,7 @@ type Config struct {
 	Requests   func() map[string]Requests // by the store's name; counted since the start
 	Flags      map[Place]string           // of commands, as in [Namespace]
 	Events     *Events
+	TLS        func(now time.Time) string // what is wrong with the certificate of the fronts, or nothing; may be nil
 }
 
 // Place is a namespace in a store, by the store's name in stores.
@@ -110,7 +111,7 @@ func (v *View) State(ctx context.Context) State {
 		n.Flags = v.config.Flags[Place{n.Store, n.Name}]
 		s.Namespaces = append(s.Namespaces, n)
 	}
-	s.Problems = problems(statuses, s, v.config.Events.alarms(), v.config.Flags)
+	s.Problems = v.problems(statuses, s)
 	return s
 }
 

@@ -22,6 +22,7 @@ import (
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/roster"
+	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/faultstore"
 	"snowfence.example/snowfence/store/memstore"
@@ -497,6 +498,7 @@ func TestIDsThatMayRepeatStayAProblemUntilTheProcessEnds(t *testing.T) {
 	for _, log := range []*slog.Logger{users, orders, orders} {
 		log.Error("lost a worker id", "error", errors.New("another process extends it: a copy of this one"))
 	}
+	all.With("namespace", "shop").Error("lost a worker id", "error", errors.New("the register of worker 2 is gone: the store went back"))
 	orders.Info("made a new namespace") // the first start
 	for range 2 * view.MaxEvents {
 		all.Info("audit: a worker id is lent")
@@ -506,7 +508,7 @@ func TestIDsThatMayRepeatStayAProblemUntilTheProcessEnds(t *testing.T) {
 	for _, p := range s.Problems {
 		found = append(found, p.Severity+" "+p.About+" "+p.Entry)
 	}
-	if want := []string{"unsafe orders copied", "unsafe users copied", "unsafe users began-empty"}; !slices.Equal(found, want) {
+	if want := []string{"unsafe shop began-empty", "unsafe orders copied", "unsafe users copied", "unsafe users began-empty"}; !slices.Equal(found, want) {
 		t.Errorf("problems are %q, want %q", found, want)
 	}
 }
@@ -583,6 +585,7 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 	lease := &kind.Lease{Layout: snowfence.DefaultLayout(), Term: 1, Left: time.Minute, ClockCompared: true}
 	behind := *lease
 	behind.ClockOffset = -6 * time.Minute
+	barred := &fence.HeldError{Occupant: stored.Occupant{Worker: 7, Standing: stored.Quarantined}}
 	trouble := &front.Trouble{Text: "the store does not answer", Since: now, Until: now.Add(time.Minute)}
 	for name, x := range map[string]struct {
 		status          front.Status
@@ -598,7 +601,8 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 		"ends its term":         {front.Status{Lease: lease, Trouble: trouble, Problem: front.LeaseUnavailable.Problem(nil)}, "soon", "store-unavailable"},
 		"was stopped":           {front.Status{Problem: front.LeaseUnavailable.Problem(errors.New("an operator quarantined worker 2"))}, "stopped", "quarantined"},
 		"finds none":            {front.Status{Problem: front.Starting.Problem(fence.ErrNoWorker)}, "stopped", "no-worker"},
-		"lost its clock":        {front.Status{Lease: lease, Problem: front.ClockUnsafe.Problem(errors.New("behind"))}, "stopped", "clock-unsafe"},
+		"is pinned to one":      {front.Status{Problem: front.Starting.Problem(barred)}, "stopped", "quarantined"},
+		"lost its clock":        {front.Status{Lease: &behind, Problem: front.ClockUnsafe.Problem(errors.New("behind"))}, "stopped", "clock-unsafe"},
 		"goes on":               {front.Status{Lease: lease, Trouble: trouble}, "soon", "store-unavailable"},
 		"ends soon":             {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
 		"has ended":             {front.Status{EndsSoon: true, Problem: front.NumbersUsedUp.Problem(nil)}, "stopped", "numbers-used-up"},

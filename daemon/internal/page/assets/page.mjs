@@ -1,4 +1,4 @@
-// The page follows the daemon: it asks for the state every two seconds and for the history every ten, and only while it is seen.
+// The page follows the daemon: it asks for the state every 0.7 s and for the history every 10 s, and only while it is seen.
 import uPlot from "./uplot/uPlot.esm.js"
 import { at, clocks, colour, day, decimals, duration, grouped, h, letterOf, offset, relative, sentence, spark, states, utc, windows } from "./draw.mjs"
 import { Pool } from "./pool.mjs"
@@ -6,7 +6,7 @@ import { wireTheme } from "./theme.mjs"
 import { wireTools } from "./tools.mjs"
 
 const $ = (id) => document.getElementById(id)
-const [stateEvery, historyEvery, staleAfter] = [2000, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
+const [stateEvery, historyEvery, staleAfter] = [700, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
 /** The lists and maps of the answers, which may be null where they are empty. */
 const lists = new Set(["problems", "generators", "namespaces", "events", "refusals", "changes", "refused", "holders", "rest", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
 
