@@ -80,19 +80,19 @@ func TestLateAnswerIsNeverReadAsTheAnswerOfALaterRequest(t *testing.T) {
 }
 
 func TestServerThatFallsSilentIsAskedOnce(t *testing.T) {
-	count := counting(new(atomic.Int64))
-	var asked atomic.Int64
-	falling := listen(t, func(words []string) string {
-		if asked.Add(1) > 1 {
-			return silent
+	synctest.Test(t, func(t *testing.T) {
+		count, asked := counting(new(atomic.Int64)), 0
+		c, servers := connected(t, Config{Timeout: 3 * time.Second}, func(words []string) string {
+			if asked++; asked > 1 {
+				return silent
+			}
+			return count(words)
+		}, count)
+		gives(t, c, 1, 2, 3)
+		if n := servers["a"].requests.Load(); n != 2 {
+			t.Errorf("it was asked %d times", n)
 		}
-		return count(words)
 	})
-	c := newClient(t, Config{Servers: []string{falling, listen(t, count)}, Timeout: 20 * time.Millisecond})
-	gives(t, c, 1, 2, 3)
-	if n := asked.Load(); n != 2 {
-		t.Errorf("it was asked %d times", n)
-	}
 }
 
 func TestSlowServerIsNoOutage(t *testing.T) {
