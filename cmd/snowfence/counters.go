@@ -65,12 +65,21 @@ func (p program) countersShow() *cobra.Command {
 		Example: `  snowfence counters show orders`,
 		Args:    exactly(1),
 	}, func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error {
-		info, err := counter.Show(ctx, s, namespace, args[0])
+		info, err := counterNamed(ctx, s, namespace, args[0])
 		if err != nil {
 			return err
 		}
 		return out.answer(registers.CounterOf(info), registers.CounterText(info))
 	})
+}
+
+// counterNamed returns a counter.
+func counterNamed(ctx context.Context, s store.Store, namespace, name string) (counter.Info, error) {
+	info, err := counter.Show(ctx, s, namespace, name)
+	if errors.Is(err, store.ErrNotFound) {
+		err = fmt.Errorf("namespace %q has no counter %s; -g or --namespace names another one (%w)", namespace, name, store.ErrNotFound)
+	}
+	return info, err
 }
 
 func (p program) countersSet() *cobra.Command {
@@ -104,7 +113,7 @@ and set it again then.`,
 		if err != nil {
 			return usage(cmd, fmt.Errorf("NEXT is %q: must be a whole number", args[1]))
 		}
-		before, err := counter.Show(ctx, s, namespace, args[0])
+		before, err := counterNamed(ctx, s, namespace, args[0])
 		if err != nil {
 			return err
 		}

@@ -188,7 +188,8 @@ func (p program) onSite(cmd *cobra.Command, run func(out *report, s *settings, a
 	return cmd
 }
 
-// onStore completes a verb that works on the content of a store, such as the counters of a namespace.
+// onStore completes a verb that works on the content of a store, such as the counters of a namespace. Without a flag the
+// namespace is the one that all generators on a store have, or else the configuration's.
 func (p program) onStore(
 	cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error,
 ) *cobra.Command {
@@ -197,7 +198,11 @@ func (p program) onStore(
 		if err != nil {
 			return err
 		}
-		namespace, store, err := s.named(c, c.Namespace)
+		otherwise := c.Namespace
+		if all := storedNamespaces(c); len(all) == 1 && !cmd.Flags().Changed("namespace") {
+			otherwise = all[0]
+		}
+		namespace, store, err := s.named(c, otherwise)
 		if err != nil {
 			return err
 		}
@@ -208,6 +213,16 @@ func (p program) onStore(
 		defer at.close()
 		return unavailable(run(cmd.Context(), out, at.roster.Store, namespace, args))
 	})
+}
+
+// storedNamespaces returns the namespaces of the generators on a store, each once.
+func storedNamespaces(c config.Config) (all []string) {
+	for _, name := range c.Names() {
+		if g := c.Generators[name]; builtin.OnStore(g.Kind) && !slices.Contains(all, g.Namespace) {
+			all = append(all, g.Namespace)
+		}
+	}
+	return all
 }
 
 // onRoster completes a verb that works on a namespace, which must exist.

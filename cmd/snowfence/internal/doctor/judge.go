@@ -167,7 +167,11 @@ const slowSync, littleRoom, noRoom = 20 * time.Millisecond, 100 << 20, 1 << 20
 
 func (f folder) judge(r *Report) {
 	median, worst := spread(f.syncs)
-	r.when(f.err != nil, worse(f.must), "disk", "let the daemon's user write there, or set data or store to another folder", "%s can't be written: %v", f.path, f.err)
+	remedy := "let the daemon's user write there"
+	if errors.Is(f.err, syscall.ENOSPC) {
+		remedy = "make room"
+	}
+	r.when(f.err != nil, worse(f.must), "disk", remedy, "%s can't be written: %v", f.path, f.err)
 	r.when(f.system.Network, worse(f.must), "disk", "use a local disk, or an engine for many hosts: docs/engines.md", "%s is on %s", f.path, f.system.Refusal())
 	r.when(f.system.Forgets != "", Watch, "disk", "use a disk or a volume", "%s: %s", f.path, f.system.Warning())
 	r.when(f.free > 0 && f.free < littleRoom, worse(f.must && f.free < noRoom), "disk", "make room", "%s: only %s are free", f.path, text.Bytes(f.free))
@@ -190,7 +194,7 @@ const step = 100 * time.Millisecond
 // judgeClock judges how far this host's clock is ahead of another.
 func judgeClock(r *Report, other string, ahead, most time.Duration) {
 	off, ahead := ahead.Abs(), ahead.Round(time.Millisecond)
-	r.when(off > most, worse(off > stored.ClockTolerance), "clock", "set the clocks right by NTP, which slews them", "this host's clock is %v ahead of %s: more than %v", ahead, other, most)
+	r.when(off > most, worse(off > stored.ClockTolerance), "clock", "set the clocks right by NTP", "this host's clock is %v ahead of %s: more than %v", ahead, other, most)
 	r.when(true, Seen, "clock", "", "%v ahead of %s", ahead, other)
 }
 
