@@ -103,16 +103,15 @@ func (d *daemon) sayEnd(ctx context.Context, s front.Status, said map[string]ala
 		delete(said, s.Name)
 		return
 	}
-	level, message := slog.LevelWarn, "the generator ends soon: prepare its way on"
+	level, message, attributes := slog.LevelWarn, "the generator ends soon: prepare its way on", []any{"generator", s.Name}
 	if p := s.Problem; p != nil && (p.Type == front.HorizonPassed || p.Type == front.NumbersUsedUp) {
-		level, message = slog.LevelError, "the generator has ended: it mints no more ids"
+		level, message, attributes = slog.LevelError, "the generator has ended: it mints no more ids", append(attributes, "problem", p.Type.String())
 	}
 	now := d.clock.Monotonic()
 	if last := said[s.Name]; last.message == message && now < last.due {
 		return
 	}
 	said[s.Name] = alarm{message, now + sayEvery}
-	attributes := []any{"generator", s.Name}
 	if c := s.Counter; c != nil {
 		attributes = append(attributes, "counter", c.Name, "limit", c.Limit, "left", text.Count(c.Left, "number"))
 	} else {

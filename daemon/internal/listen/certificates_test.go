@@ -33,7 +33,7 @@ func TestFilesThatDoNotFitAreReadOnceAndUnreadableOnesAgain(t *testing.T) {
 func TestTroubleOfACertificateIsSaid(t *testing.T) {
 	c, files := certificates(t)
 	ends := c.Ends()
-	for left, begins := range map[time.Duration]string{8 * 24 * time.Hour: "", 6 * 24 * time.Hour: "The certificate in use ends at 2", 0: "The certificate in use ended at 2"} {
+	for left, begins := range map[time.Duration]string{15 * 24 * time.Hour: "", 6 * 24 * time.Hour: "The certificate in use ends at 2", 0: "The certificate in use ended at 2"} {
 		if is := c.Trouble(ends.Add(-left)); !strings.HasPrefix(is, begins) || begins == "" && is != "" {
 			t.Errorf("%s before its end: %q", left, is)
 		}
@@ -42,12 +42,12 @@ func TestTroubleOfACertificateIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time the files are as they were
-		if is := c.Trouble(ends.Add(-8 * 24 * time.Hour)); !strings.HasPrefix(is, "The files can't be read again: ") {
+		if is := c.Trouble(ends.Add(-15 * 24 * time.Hour)); !strings.HasPrefix(is, "The files can't be read again: ") {
 			t.Errorf("files that don't fit: %q", is)
 		}
 	}
 	certify(t, files, "second")
-	if is := c.Trouble(c.Ends().Add(-8 * 24 * time.Hour)); is != "" {
+	if is := c.Trouble(c.Ends().Add(-15 * 24 * time.Hour)); is != "" {
 		t.Errorf("mended: %q", is)
 	}
 }

@@ -40,7 +40,7 @@ func Check(settings config.Config) error {
 const others = 0o077
 
 // soon is how long before the end of a certificate a warning comes.
-const soon = 7 * 24 * time.Hour
+const soon = 14 * 24 * time.Hour
 
 // Warnings returns warnings about the files: a token that is weak or for a generator that is not
 // configured, a certificate that has ended or ends soon, and a file of tokens or a key that other users

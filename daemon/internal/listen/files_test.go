@@ -38,7 +38,7 @@ func TestFilesOfSecretsThatOthersCanReadAreWarnedOf(t *testing.T) {
 func TestCertificateThatEndsSoonIsWarnedOf(t *testing.T) {
 	c, files := certificates(t)
 	end := c.current.Certificates[0].Leaf.NotAfter
-	for now, want := range map[time.Time]int{end.Add(-8 * 24 * time.Hour): 0, end.Add(-6 * 24 * time.Hour): 1, end.Add(time.Hour): 1} {
+	for now, want := range map[time.Time]int{end.Add(-15 * 24 * time.Hour): 0, end.Add(-6 * 24 * time.Hour): 1, end.Add(time.Hour): 1} {
 		got := Warnings(config.Config{TLS: files}, now)
 		if len(got) != want || want > 0 && !strings.HasPrefix(got[0], "tls.certificate: "+files.Certificate+": the certificate ends at "+end.UTC().Format(time.RFC3339)) {
 			t.Errorf("at %s: %q", now, got)

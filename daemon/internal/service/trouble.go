@@ -41,7 +41,7 @@ func (s *Service) failed(g *generator, p *front.Problem) {
 	before := g.trouble.Swap(&trouble{p, s.clock.Monotonic()})
 	if before == nil || before.problem.Type != p.Type {
 		s.changed()
-		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "error", p.Cause)
+		s.log.Log(context.Background(), level, "the generator gives no ids", "generator", g.name, "problem", p.Type.String(), "error", p.Cause)
 	}
 }
 

@@ -83,11 +83,14 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 		if p.Type == front.LeaseUnavailable && g.Left > 0 || p.Type == front.StoreUnavailable && g.Counter != nil && g.Counter.InHand != "0" {
 			severity = "soon"
 		}
+		if p.Type == front.CounterChanged {
+			severity = "unsafe" // other daemons may give numbers that are in use
+		}
 		why := p.Detail
 		if p.Cause != nil {
 			why = p.Cause.Error()
 		}
-		add(severity, g.Name, anchorOf(p, why, t != nil), since, "%s: %s.", p.Type.Title(), cmp.Or(g.Trouble, why))
+		add(severity, g.Name, anchorOf(p, why, t != nil), since, "%s.", saidOnce(p.Type.Title(), cmp.Or(g.Trouble, why)))
 	case t != nil && t.Until.After(now):
 		add("soon", g.Name, "store-unavailable", since, "Ids go on for %s, and then stop: %s.", t.Until.Sub(now).Round(time.Second), t.Text)
 	case t != nil:
@@ -99,13 +102,22 @@ func standing(s front.Status, g Generator, now time.Time, add adder) {
 			when = fmt.Sprintf("%s of %s numbers are left", c.Left, c.Limit)
 		}
 		if !g.Ends.IsZero() {
-			when = "no id is left at " + g.Ends.Format(time.RFC3339)
+			when = "it gives no ids from " + g.Ends.Format(time.RFC3339) + " on"
 		}
 		add("soon", g.Name, "ends-soon", time.Time{}, "The generator ends soon: %s.", when)
 	}
 	if g.Offset != nil && math.Abs(*g.Offset) > clockAlarm && (p == nil || p.Type != front.ClockUnsafe) {
 		add("soon", g.Name, "clock-off", time.Time{}, "This host's clock is %s. From %s on its claims are refused.", apart(*g.Offset), stored.ClockTolerance)
 	}
+}
+
+// saidOnce joins a title and a reason, which may begin with it.
+func saidOnce(title, why string) string {
+	why = strings.TrimPrefix(why, "snowfence: ")
+	if n := len(title); len(why) >= n && strings.EqualFold(why[:n], title) {
+		return title + why[n:]
+	}
+	return title + ": " + why
 }
 
 // pool adds the problems of a namespace.

@@ -111,7 +111,7 @@ func (x *snapshot) own(w roster.Worker) bool {
 }
 
 // findEnded finds the worker ids whose holder's window ended within the last hour, and that were not given back. A process that
-// holds another one has not ended.
+// holds another one has not ended, and neither has this one.
 func (x *snapshot) findEnded() {
 	type process struct {
 		host    string
@@ -129,7 +129,7 @@ func (x *snapshot) findEnded() {
 		}
 	}
 	for number, w := range x.records {
-		if w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour && !x.behind(w) && !holds[of(w)] {
+		if w.State == roster.Free && w.Register.Holder != "" && w.Read.Sub(w.Until) < time.Hour && !x.behind(w) && !holds[of(w)] && !x.ours.Same(w.Register.Process) {
 			x.ended[number] = true
 			x.mark(number, 'e')
 		}

@@ -607,7 +607,7 @@ func TestEachProblemOfAGeneratorIsSaidWithItsRemedy(t *testing.T) {
 		"ends soon":             {front.Status{EndsSoon: true, Ends: now}, "soon", "ends-soon"},
 		"has ended":             {front.Status{EndsSoon: true, Problem: front.NumbersUsedUp.Problem(nil)}, "stopped", "numbers-used-up"},
 		"is behind":             {front.Status{Lease: &behind}, "soon", "clock-off"},
-		"went back":             {front.Status{Problem: front.CounterChanged.Plain()}, "stopped", "counter-changed"},
+		"went back":             {front.Status{Problem: front.CounterChanged.Plain()}, "unsafe", "counter-changed"},
 	} {
 		x.status.Name = "g"
 		w := &world{t: t, statuses: []front.Status{x.status}}
