@@ -17,7 +17,6 @@ import (
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/roster"
@@ -252,6 +251,7 @@ type pool struct {
 	census                 roster.Census
 	faults                 []roster.Finding // the first of each check
 	pinned                 error            // why a pinned worker id can't be claimed
+	barred                 bool             // it is quarantined
 }
 
 func (p pool) judge(r *Report) {
@@ -269,10 +269,8 @@ func (p pool) judge(r *Report) {
 		return
 	}
 	free, alone := c.Capacity-c.Taken(), !p.live && !p.Standby && c.Counts[roster.Resting] == 0 // or a holder is ours, or leaves
-	var held *fence.HeldError
-	barred := errors.As(p.pinned, &held) && held.Standing == roster.Quarantined
-	r.when(barred, Wrong, check, "ask why; then 'snowfence workers quarantine N --clear', or pin another worker id", "%s: %v", name, p.pinned)
-	r.when(p.pinned != nil && !barred, worse(alone), check, "end its holder, or pin another worker id", "%s: %v", name, p.pinned)
+	r.when(p.barred, Wrong, check, "ask why; then 'snowfence workers quarantine N --clear', or pin another worker id", "%s: %v", name, p.pinned)
+	r.when(p.pinned != nil && !p.barred, worse(alone), check, "end its holder, or pin another worker id", "%s: %v", name, p.pinned)
 	r.when(free*10 < c.Capacity, worse(free == 0 && alone), check, "'snowfence workers list' shows the holders; "+wayOn, "%s: of %d worker ids %d are free", name, c.Capacity, free)
 	r.when(c.Silent > 0, Watch, check, "look for processes that crashed, hang or are cut off: 'snowfence workers list --state held'", "%s: %s missed the time to extend", name, text.Count(c.Silent, "holder"))
 	if old, young := c.Oldest, c.Youngest; old != nil {

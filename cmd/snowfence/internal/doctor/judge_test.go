@@ -13,7 +13,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon/config"
-	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/disk"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/stored"
@@ -184,7 +183,6 @@ func TestNamespacesAreJudged(t *testing.T) {
 		p.now, p.Namespace, p.Policy.MaxRollback = now(), "ids", 5*time.Second
 		return p.judge
 	}
-	barred := &fence.HeldError{Occupant: stored.Occupant{Worker: 3, Standing: roster.Quarantined}}
 	const ages = "ms41-worker10-seq12@2026-01-01"
 	judged(t, map[string]judgement{
 		"well":                    {of(pool{census: census(9, 1, 0)}, ages), nil},
@@ -197,7 +195,7 @@ func TestNamespacesAreJudged(t *testing.T) {
 		"full, a daemon is live":  {of(pool{census: census(0, 2, 0), live: true}, ages), []string{"watch namespace: of 2 worker ids 0 are free"}},
 		"full, as in standby":     {of(pool{census: census(0, 1, 0), Generator: config.Generator{Standby: true}}, ages), []string{"watch namespace: of 1 worker ids 0 are free"}},
 		"a pinned worker is held": {of(pool{census: census(9, 1, 0), pinned: errors.New("worker 3: held")}, ages), []string{"wrong namespace: worker 3: held"}},
-		"a pinned one is barred":  {of(pool{census: census(9, 1, 0), pinned: barred, live: true}, ages), []string{"wrong namespace: worker 3: quarantined"}},
+		"a pinned one is barred":  {of(pool{census: census(9, 1, 0), pinned: errors.New("worker 3: quarantined"), barred: true, live: true}, ages), []string{"wrong namespace: worker 3: quarantined"}},
 		"a silent holder":         {of(pool{census: silent}, ages), []string{"watch namespace: 1 holder missed the time"}},
 		"clocks are apart":        {of(pool{census: apart}, ages), []string{"watch clock: are at least 50s apart"}},
 		"clocks are near":         {of(pool{census: near}, ages), nil},

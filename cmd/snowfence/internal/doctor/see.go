@@ -228,7 +228,7 @@ func (p *pool) see(ctx context.Context, s store.Store, clock snowfence.Clock) {
 	p.now, p.census, p.err = r.Now(), r.Census(), r.Record().Fits(r.Name(), p.Layout, p.Datacenters)
 	if pin := p.Fence().Worker; pin != nil && p.err == nil {
 		w, err := r.Worker(ctx, *pin)
-		p.pinned = errors.Join(err, r.Refusal(w))
+		p.pinned, p.barred = errors.Join(err, r.Refusal(w)), w.State == roster.Quarantined
 	}
 	for w, err := range r.Workers(ctx) {
 		if p.err = errors.Join(p.err, err); err == nil {
