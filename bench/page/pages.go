@@ -22,7 +22,7 @@ type turn struct{ ids, cores, requests, updates float64 }
 
 // turn mints while that many pages are open. One of many is a browser's.
 func (b *bench) turn(ctx context.Context, pages int) (t turn, err error) {
-	const every = 700 * time.Millisecond // as in page.mjs
+	const every = 2 * time.Second // as in page.mjs of a large state
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	defer all.Wait()

@@ -49,7 +49,7 @@ type snapshot struct {
 }
 
 // sharing is how long a state is shown to all who ask for it. With the daemon's pause of a second between reads and the page's of
-// 0.7 s between questions a change is seen within two seconds.
+// 0.7 s between questions a change is seen within two seconds, of a large state within three and a half.
 const sharing = 200 * time.Millisecond
 
 // Answer is an answer of the page. An error without a Body becomes a problem. An error with a Body gives the Body its status.

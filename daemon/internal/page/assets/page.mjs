@@ -1,4 +1,4 @@
-// The page follows the daemon: it asks for the state every 0.7 s and for the history every 10 s, and only while it is seen.
+// The page follows the daemon: it asks for the state every 0.7 s, for a large one every 2 s, and for the history every 10 s, and only while it is seen.
 import uPlot from "./uplot/uPlot.esm.js"
 import { at, clocks, colour, day, decimals, duration, grouped, h, letterOf, offset, relative, sentence, spark, states, utc, windows } from "./draw.mjs"
 import { Pool } from "./pool.mjs"
@@ -6,13 +6,14 @@ import { wireTheme } from "./theme.mjs"
 import { wireTools } from "./tools.mjs"
 
 const $ = (id) => document.getElementById(id)
-const [stateEvery, historyEvery, staleAfter] = [700, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
+const [stateEvery, largeEvery, historyEvery, staleAfter] = [700, 2000, 10_000, 4500] // ms; tick looks each 500 ms, so the page is stale within 5 s
 /** The lists and maps of the answers, which may be null where they are empty. */
 const lists = new Set(["problems", "generators", "namespaces", "events", "refusals", "changes", "refused", "holders", "rest", "fields", "counts", "times", "rates", "store_ms", "errors", "workers"])
 
 let state = null // the last answers
 let history = null
 let etag = "" // of the state
+let large = false // so many open pages cost the daemon little
 let taken = 0 // the daemon's clock at the last answer, in ms, and
 let answered = performance.now() // this page's clock then
 let seen = 0 // since when the page is seen, by the same clock
@@ -29,8 +30,9 @@ async function ask(path, options = {}) {
     const problem = await response.json().catch(() => ({}))
     throw new Error(problem.detail || problem.title || `the daemon answered ${response.status}`)
   }
-  const body = JSON.parse(await response.text(), (key, value) => (value === null && lists.has(key) ? [] : value))
-  options.etag?.(response.headers.get("ETag"))
+  const text = await response.text()
+  const body = JSON.parse(text, (key, value) => (value === null && lists.has(key) ? [] : value))
+  options.seen?.(response.headers.get("ETag") || "", text.length > 32_768)
   return body
 }
 
@@ -257,7 +259,7 @@ function glide() {
 
 async function followState() {
   const sent = performance.now()
-  const body = await ask("/ui/state", { headers: etag ? { "If-None-Match": etag } : {}, etag: (tag) => (etag = tag || "") })
+  const body = await ask("/ui/state", { headers: etag ? { "If-None-Match": etag } : {}, seen: (...is) => ([etag, large] = is) })
   const received = (sent + performance.now()) / 2
   taken = body ? at(body.taken) : taken + received - answered // unchanged, and so as good as new
   answered = received
@@ -274,7 +276,7 @@ async function followHistory() {
 /** follow calls work again and again while the page is seen, whatever becomes of it: the page turns stale by itself. */
 function follow(work, every) {
   const once = () => document.hidden || work().catch(() => {})
-  const again = () => Promise.resolve(once()).then(() => setTimeout(again, every))
+  const again = () => Promise.resolve(once()).then(() => setTimeout(again, every()))
   again()
   document.addEventListener("visibilitychange", once)
 }
@@ -309,7 +311,7 @@ function wire() {
 }
 
 wire()
-follow(followState, stateEvery)
-follow(followHistory, historyEvery)
+follow(followState, () => (large ? largeEvery : stateEvery))
+follow(followHistory, () => historyEvery)
 setInterval(tick, 500)
 if (!matchMedia("(prefers-reduced-motion: reduce)").matches) setInterval(glide, 100)
