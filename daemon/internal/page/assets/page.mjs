@@ -170,10 +170,11 @@ function minutes(id, columns) {
 
 const showTwins = () => document.querySelectorAll("details.twin[open]").forEach((twin) => twins[twin.dataset.twin]())
 
-function showCounters() {
+function showTables() {
+  rows("refusals-t", state.refusals.map((r) => [r.generator || "–", { entry: r.problem }, grouped(r.count), utc(r.last), r.address, r.token]))
+  rows("changes-t", state.namespaces.flatMap((n) => n.changes.map((c) => [n.name, c.worker, utc(c.seen), c.what, c.from, c.to])))
   const counting = state.generators.filter((g) => g.counter)
-  if (!counting.length) return
-  rows("counters-t", counting.map(({ name, rate, counter: c }) => [name, c.name, grouped(c.next), decimals(1, rate), grouped(c.left), c.limit === "0" ? "of its system" : grouped(c.limit), grouped(c.in_hand), c.waiting, day(c.runs_out), c.guard || "none"]))
+  if (counting.length) rows("counters-t", counting.map(({ name, rate, counter: c }) => [name, c.name, grouped(c.next), decimals(1, rate), grouped(c.left), c.limit === "0" ? "of its system" : grouped(c.limit), grouped(c.in_hand), c.waiting, day(c.runs_out), c.guard || "none"]))
 }
 
 /** busiest is the namespace that an operator wants to see first. */
@@ -203,14 +204,6 @@ function showPool() {
     ...(rollback ? [h("li", {}, h("span", { className: "swatch band-in" }), `within max-rollback, ${duration(rollback)}: a step back is waited out`)] : []))
 }
 
-function showRefusals() {
-  rows("refusals-t", state.refusals.map((r) => [r.generator || "–", { entry: r.problem }, grouped(r.count), utc(r.last), r.address, r.token]))
-}
-
-function showChanges() {
-  rows("changes-t", state.namespaces.flatMap((n) => n.changes.map((c) => [n.name, c.worker, utc(c.seen), c.what, c.from, c.to])))
-}
-
 function showEvents() {
   if (!state.events.length) return
   refill($("events-l"), `${state.events[0].number} ${state.events.length}`, ...state.events.map((e) => h("li", { className: e.level },
@@ -222,11 +215,9 @@ function showEvents() {
 function show() {
   showVerdict()
   showCards()
-  showCounters()
+  showTables()
   showPool()
-  showChanges()
   showEvents()
-  showRefusals()
   showTwins()
   tick()
 }

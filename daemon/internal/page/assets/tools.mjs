@@ -32,10 +32,7 @@ function wireQuery(form, out) {
     }
   }
   form.addEventListener("submit", (event) => { event.preventDefault(); void run() })
-  form.addEventListener("input", () => {
-    clearTimeout(timer)
-    timer = setTimeout(run, quiet)
-  })
+  form.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(run, quiet) })
   return run
 }
 
@@ -47,10 +44,7 @@ function wireSliders(form) {
     const number = form.elements[slider.dataset.for]
     const [value, position] = scales[slider.dataset.for]
     const say = () => slider.setAttribute("aria-valuetext", grouped(number.value))
-    const follow = () => {
-      slider.value = String(position(Number(number.value) || 1))
-      say()
-    }
+    const follow = () => { slider.value = String(position(Number(number.value) || 1)); say() }
     slider.addEventListener("input", () => { number.value = String(value(Number(slider.value))); say() })
     number.addEventListener("input", follow)
     follow()
