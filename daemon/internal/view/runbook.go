@@ -39,7 +39,7 @@ func runbook() []entry {
 			"what a failover of|the loss of|unsafe-ignore-loss|without a journal|opening the generator, which may wait|the store's folder"},
 		{"journal", "See that the disk of the data directory is well.", "the journal|" +
 			"the holder goes on without|the generator goes on without|keep the journal|write the journal|discard the journal"},
-		{"began-empty", "If it gave ids before, stop all writers, and restore the store.", "made a new namespace|begins a new"},
+		{"began-empty", "If it gave ids before, stop all writers, and mend what is found by `snowfence namespace verify`.", "made a new namespace|begins a new"},
 		{"certificate", "Replace certificate and key: both are read again by themselves.", "the files of TLS|audit: the files of TLS|tls."},
 		{"tokens", "Mend the file of tokens: it is read again by itself.", "the token|token-file|the file of tokens|audit: the tokens|clients show wrong tokens"},
 		{"lending", "Nothing, unless borrowers lack worker ids.", "audit: a worker id is|audit: a borrower is refused"},
