@@ -192,7 +192,7 @@ mutants: ## show that each deliberate bug is caught, in the lease protocol and i
 .PHONY: sim
 sim: ## simulate SEEDS (5000) schedules of faults; a failure prints its seed and a scenario to replay
 	@$(GO) run ./internal/sim/simulate -seeds $(SEEDS) -from $(FROM)
-	@$(GO) test ./internal/sim/counters -count=1 -v -seeds $(SEEDS) -from $(FROM)
+	@$(GO) test ./internal/sim/counters -count=1 -timeout 60m -v -seeds $(SEEDS) -from $(FROM)
 
 .PHONY: incidents
 incidents: ## the incidents of the field, usual allocators beside ours, into docs/incidents.md
