@@ -35,13 +35,17 @@ func (o *watcher) see(source int, items []idsort.Item) {
 		o.workers = append(o.workers, map[int64]*sighting{})
 	}
 	workers, f := o.workers[source], o.fields
+	var s *sighting
+	var of int64 // whose s is: ids of a worker id come in runs
 	for _, x := range items {
 		id := uint64(x.ID)
 		if f == nil || !f.fits(id) {
 			continue
 		}
 		number := f.number(id)
-		s := workers[number]
+		if s == nil || number != of {
+			s, of = workers[number], number
+		}
 		if s == nil {
 			if o.sightings == maxSightings {
 				continue
