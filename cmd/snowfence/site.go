@@ -188,8 +188,8 @@ func (p program) onSite(cmd *cobra.Command, run func(out *report, s *settings, a
 	return cmd
 }
 
-// onStore completes a verb that works on the content of a store, such as the counters of a namespace. Without a flag the
-// namespace is the one that all generators on a store have, or else the configuration's.
+// onStore completes a verb that works on the content of a store, such as the counters of a namespace. Without a flag
+// that is the namespace of all generators on a store, if they have one in common, or else the configuration's.
 func (p program) onStore(
 	cmd *cobra.Command, run func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error,
 ) *cobra.Command {
@@ -198,11 +198,11 @@ func (p program) onStore(
 		if err != nil {
 			return err
 		}
-		otherwise := c.Namespace
-		if all := storedNamespaces(c); len(all) == 1 && !cmd.Flags().Changed("namespace") {
-			otherwise = all[0]
+		onStore := func(g config.Generator) bool { return builtin.OnStore(g.Kind) }
+		if all := namespacesOf(c, onStore); len(all) == 1 && s.generator == "" && !cmd.Flags().Changed("namespace") {
+			s.generator = all[0]
 		}
-		namespace, store, err := s.named(c, otherwise)
+		namespace, store, err := s.named(c, c.Namespace)
 		if err != nil {
 			return err
 		}
@@ -213,16 +213,6 @@ func (p program) onStore(
 		defer at.close()
 		return unavailable(run(cmd.Context(), out, at.roster.Store, namespace, args))
 	})
-}
-
-// storedNamespaces returns the namespaces of the generators on a store, each once.
-func storedNamespaces(c config.Config) (all []string) {
-	for _, name := range c.Names() {
-		if g := c.Generators[name]; builtin.OnStore(g.Kind) && !slices.Contains(all, g.Namespace) {
-			all = append(all, g.Namespace)
-		}
-	}
-	return all
 }
 
 // onRoster completes a verb that works on a namespace, which must exist.
@@ -257,7 +247,7 @@ func (p program) onEverySite(
 		}
 		names := []string{s.generator}
 		chosen := slices.ContainsFunc(append(single, "generator", "namespace"), cmd.Flags().Changed)
-		if all := namespacesOf(c); !chosen && len(all) > 0 {
+		if all := namespacesOf(c, config.Generator.Fenced); !chosen && len(all) > 0 {
 			names = all
 		}
 		var failed, found error
@@ -279,13 +269,13 @@ func (p program) onEverySite(
 	})
 }
 
-// namespacesOf returns the first generator with worker ids of each namespace and store.
-func namespacesOf(c config.Config) (names []string) {
+// namespacesOf returns the first of such generators of each namespace and store.
+func namespacesOf(c config.Config, such func(config.Generator) bool) (names []string) {
 	seen := map[[2]string]bool{}
 	for _, name := range c.Names() {
 		g := c.Generators[name]
 		key := [2]string{g.Namespace, c.StoresOf(g)[0]}
-		if g.Fenced() && !seen[key] {
+		if such(g) && !seen[key] {
 			seen[key] = true
 			names = append(names, name)
 		}

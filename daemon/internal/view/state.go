@@ -30,7 +30,7 @@ type Daemon struct {
 // Problem is something that an operator should act on.
 type Problem struct {
 	Severity string    `json:"severity"` // "unsafe", "stopped" (no ids now) or "soon" (ids go on)
-	About    string    `json:"about"`    // a generator, a namespace or a worker id, as people name it
+	About    string    `json:"about"`    // a generator, a namespace, or tls
 	Text     string    `json:"text"`     // one sentence
 	Do       string    `json:"do"`       // one sentence; a command stands between backquotes
 	Entry    string    `json:"entry"`    // the anchor of the runbook's entry
