@@ -79,7 +79,7 @@ NEEDED = gcc=gcc,libc6-dev etcd=etcd-server redis-server=redis-server \
 CLIENTS = /usr/lib/php/Base/TBase.php=php-thrift /usr/include/thrift/Thrift.h=libthrift-dev,libboost-dev,g++ \
 	/usr/share/java/thrift.jar=libthrift-java /usr/share/perl5/Redis.pm=libredis-perl ghc=ghc,libghc-hedis-dev \
 	/usr/share/lua/5.1/nginx/redis.lua=lua-nginx-redis,libnginx-mod-http-lua \
-	/usr/lib/python3/dist-packages/grpc_tools/protoc.py=python3-grpc-tools,python3-grpcio
+	grpc_python_plugin=protobuf-compiler-grpc,protobuf-compiler,python3-grpcio
 
 .PHONY: help
 help: ## list the targets

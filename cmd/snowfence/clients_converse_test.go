@@ -68,7 +68,7 @@ func conversations() []conversation {
 		{"Go: grpc-go, gzip", "grpc", module("google.golang.org/grpc", ours), `go run -C "$SNOWFENCE" "$PWD/grpc.go"`, false, "`WaitForReady`"},
 		{
 			"Python: grpcio, gzip", "grpc", debian("python3-grpcio"),
-			python + `-m grpc_tools.protoc --experimental_allow_proto3_optional -I "$SNOWFENCE/../../api/snowfencev1" --python_out=. --grpc_python_out=. snowfence.proto && ` + python + "grpc-python.py",
+			`protoc -I "$SNOWFENCE/../../api/snowfencev1" --plugin=protoc-gen-grpc="$(which grpc_python_plugin)" --python_out=. --grpc_out=. snowfence.proto && ` + python + "grpc-python.py",
 			false, "`wait_for_ready`",
 		},
 
