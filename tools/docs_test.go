@@ -201,6 +201,20 @@ func TestLinksBetweenDocumentsLeadSomewhere(t *testing.T) {
 	})
 }
 
+// TestNoTableHasAGap looks for rows of a table that an empty line cuts off from their head: Markdown
+// shows them as text.
+func TestNoTableHasAGap(t *testing.T) {
+	gap := regexp.MustCompile(`(?m)^\|.*\n\n(\|.*)\n(?:\|[^-:\n ]|\| *[^-: \n])`)
+	walk(t, func(file string) {
+		if path.Ext(file) != ".md" {
+			return
+		}
+		for _, m := range gap.FindAllStringSubmatch(read(t, file), -1) {
+			t.Errorf("%s: the table's head is cut off from %s", file, m[1])
+		}
+	})
+}
+
 // TestEveryDecisionIsListed holds the table of decisions complete.
 func TestEveryDecisionIsListed(t *testing.T) {
 	index := read(t, "docs/decisions/README.md")
