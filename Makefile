@@ -177,12 +177,9 @@ lint: tools cross ## the linters over every module, and the checks of the house
 
 .PHONY: cross
 cross: ## vet the code that differs between operating systems on each of them
-	@GOOS=darwin $(GO) vet ./store/... ./fence/... ./internal/disk/...
-	@GOOS=windows $(GO) vet ./store/... ./fence/... ./internal/disk/...
-	@GOOS=freebsd $(GO) vet ./store/... ./fence/... ./internal/disk/...
-	@GOOS=openbsd $(GO) vet ./store/... ./fence/... ./internal/disk/...
-	@cd cmd/snowfence && GOOS=darwin $(GO) vet ./internal/wrap
-	@cd cmd/snowfence && GOOS=windows $(GO) vet ./internal/wrap
+	@for system in darwin windows freebsd openbsd; do GOOS=$$system $(GO) vet ./internal/disk || exit 1; done
+	@for system in darwin windows; do GOOS=$$system $(GO) vet ./internal/journal ./store/filestore || exit 1; done
+	@cd cmd/snowfence && for system in darwin windows; do GOOS=$$system $(GO) vet ./internal/wrap || exit 1; done
 
 .PHONY: mutants
 mutants: ## show that each deliberate bug is caught, in the lease protocol and in the source
