@@ -179,7 +179,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 				}
 			}
 			expect(stdout.String(), "worker 7 has no holder any more")
-			deadline := time.NewTimer(20 * time.Second)
+			deadline := time.NewTimer(testkit.Hang)
 			defer deadline.Stop()
 			tick := time.NewTicker(5 * time.Millisecond)
 			defer tick.Stop()
