@@ -41,20 +41,31 @@ func (p *Progress) Snapshot() Snapshot {
 	return Snapshot{Phase(p.phase.Load()), uint64(p.ids.Load()), uint64(p.merged.Load()), p.bytes.Load(), p.size.Load()}
 }
 
-// reading is the part of a sort in which ids come in. Goroutines sort the full chunks.
+// reading is the part of a sort in which ids come in. Goroutines look at the full chunks, one after the other, and
+// sort them.
 type reading struct {
 	*Sorted
-	open *chunk // that is filled
-	free chan *chunk
-	busy sync.WaitGroup
-	stop context.CancelCauseFunc
+	open  *chunk // that is filled
+	spans []span // of its items
+	free  chan *chunk
+	turn  chan struct{} // closed when all chunks before the open one were looked at
+	busy  sync.WaitGroup
+	stop  context.CancelCauseFunc
+}
+
+// span is the items of a chunk that are of one input.
+type span struct {
+	seen      *Seen
+	number    int // of the input
+	first, to int
 }
 
 // read reads the inputs into pages.
 func (s *Sorted) read(ctx context.Context, inputs []Input) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	r := &reading{Sorted: s, open: &chunk{}, free: make(chan *chunk, s.Sizes.Workers), stop: stop}
+	r := &reading{Sorted: s, open: &chunk{}, free: make(chan *chunk, s.Sizes.Workers), turn: make(chan struct{}), stop: stop}
+	close(r.turn) // of the first
 	for range s.Sizes.Workers {
 		r.free <- &chunk{} // its room is made when it is needed
 	}
@@ -94,6 +105,7 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 	}
 	seen := &Seen{Source: src, top: base}
 	r.Inputs = append(r.Inputs, seen)
+	r.spans = append(r.spans, span{seen, number, len(r.open.items), len(r.open.items)})
 	for {
 		c := r.open
 		if c.items == nil {
@@ -108,14 +120,12 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 			seen.top = items[i].At
 		}
 		seen.IDs += uint64(got)
-		seen.Rounding.Add(items)
-		if r.See != nil {
-			r.See(number, items)
-		}
+		r.spans[len(r.spans)-1].to = len(c.items)
 		r.Progress.ids.Add(int64(got))
 		r.Progress.bytes.Store(done + src.Done())
 		if len(c.items) == cap(c.items) {
 			r.put()
+			r.spans = append(r.spans, span{seen, number, 0, 0})
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -128,11 +138,15 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 	}
 }
 
-// put lets the open chunk be sorted and kept, and opens another.
+// put lets the open chunk be looked at, sorted and kept, and opens another.
 func (r *reading) put() {
-	c, number := r.open, r.chunks
+	c, number, spans, turn, next := r.open, r.chunks, r.spans, r.turn, make(chan struct{})
 	r.chunks++
+	r.spans, r.turn = nil, next
 	r.busy.Go(func() {
+		<-turn
+		r.look(c, spans)
+		close(next)
 		if err := r.spill.add(c.sort(), number); err != nil {
 			r.stop(err)
 		}
@@ -140,4 +154,15 @@ func (r *reading) put() {
 		r.free <- c
 	})
 	r.open = <-r.free
+}
+
+// look shows the items of a chunk in the order of reading.
+func (r *reading) look(c *chunk, spans []span) {
+	for _, s := range spans {
+		items := c.items[s.first:s.to]
+		s.seen.Rounding.Add(items)
+		if r.See != nil {
+			r.See(s.number, items)
+		}
+	}
 }

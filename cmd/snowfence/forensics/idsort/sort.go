@@ -46,7 +46,7 @@ type Config struct {
 	// Temp is the folder for pages that do not fit. Empty means the system's.
 	Temp string
 	// See is called with all items of an input, counted from 0, in the order of
-	// reading, and at least once an input. Nil means no call.
+	// reading, and at least once an input, by one goroutine at a time. Nil means no call.
 	See func(input int, items []Item)
 	// Progress is kept up to date. Nil means no progress is kept.
 	Progress *Progress

@@ -207,8 +207,9 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 		case 1:
 			opened.(*list).fail = wrong
 		case 2:
-			cfg.See = func(int, []Item) {
-				if opened.(*list).read > 30_000 {
+			seen := 0
+			cfg.See = func(_ int, items []Item) {
+				if seen += len(items); seen > 30_000 {
 					stop(wrong)
 				}
 			}
