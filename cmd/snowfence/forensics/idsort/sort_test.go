@@ -100,9 +100,17 @@ func TestEveryItemComesInOrderWithItsPlace(t *testing.T) {
 			for _, x := range all {
 				want = append(want, fmt.Sprint(uint64(x.ID), x.At>>60, x.At&(1<<60-1)))
 			}
-			seen := 0
+			seen, last := 0, uint64(0)
 			cfg.Temp = t.TempDir()
-			cfg.See = func(_ int, items []Item) { seen += len(items) }
+			cfg.See = func(_ int, items []Item) {
+				for _, x := range items {
+					if x.At <= last {
+						t.Errorf("position %d is seen after %d", x.At, last)
+					}
+					last = x.At
+				}
+				seen += len(items)
+			}
 			s, err := Sort(t.Context(), inputs, cfg)
 			if err != nil {
 				t.Fatal(err)
