@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -156,8 +157,11 @@ func (b *tab) follow(d *testkit.Daemon, query string) *tab {
 // keys presses keys.
 func (b *tab) keys(keys string) { b.t.Helper(); b.do(chromedp.KeyEvent(keys)) }
 
-// click clicks an element, by its selector.
-func (b *tab) click(selector string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(selector))) }
+// press presses a button, by its selector, and by the keyboard: a mouse may miss, if the page grows between its aim and its click.
+func (b *tab) press(selector string) {
+	b.t.Helper()
+	b.do(chromedp.SendKeys(chromedp.CSS(selector), kb.Enter))
+}
 
 // js evaluates an expression of JavaScript, which may be a promise.
 func js[T any](b *tab, format string, arguments ...any) T {

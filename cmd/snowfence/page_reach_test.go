@@ -120,7 +120,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		c.borrow(t, "billing")
 	}
 	b := newTab(t, 1280, 900, d.URL).follow(d, "?id=9007199254740993&years=69&workers=1024&rate=1000")
-	b.click("#mint-f button")
+	b.press("#mint-f button")
 	b.await(`document.querySelector("#minted code")`)
 	if *pictures != "" {
 		b.draw(d, c.workerOf(t, c.all[2]))
@@ -152,7 +152,7 @@ func TestPageIsForThoseWithAToken(t *testing.T) {
 	if seen := js[string](b, "document.cookie"); seen != "" {
 		t.Errorf("a script reads %q", seen)
 	}
-	b.click("#mint-f button")
+	b.press("#mint-f button")
 	b.await(`document.querySelectorAll("#minted code").length === 3`)
 
 	// The page of another port is of the same site, so the browser sends the cookie with its requests.
@@ -179,7 +179,7 @@ func TestPageIsForThoseWithAToken(t *testing.T) {
 	if len(tree.ChildFrames) != 1 || tree.ChildFrames[0].Frame.UnreachableURL == "" && !strings.HasPrefix(tree.ChildFrames[0].Frame.URL, "chrome-error:") {
 		t.Errorf("another site frames the page: %+v", tree.ChildFrames)
 	}
-	b.click("button")
+	b.press("button")
 	b.await(`document.body.innerText.includes("403")`)
 	ask(t, "POST", d.URL+"/v1/generators/default/ids", "Authorization", "Bearer "+token)
 	minted("4") // not 5

@@ -161,7 +161,7 @@ func TestMintedIDsArriveExactly(t *testing.T) {
 		return true })()`)
 	b.fill("#mint-f select", "tweets")
 	b.fill("#mint-f input", "5")
-	b.click("#mint-f button")
+	b.press("#mint-f button")
 	b.await(`document.querySelectorAll("#minted li code").length === 5`)
 	ids := js[[]string](b, `[...document.querySelectorAll("#minted code")].map((code) => code.textContent)`)
 	if got := js[string](b, "window.answer"); strings.TrimSpace(got) != `{"ids":["`+strings.Join(ids, `","`)+`"]}` || len(ids[0]) != 19 {
@@ -170,7 +170,7 @@ func TestMintedIDsArriveExactly(t *testing.T) {
 	if copies := js[[]string](b, `[...document.querySelectorAll("#minted [data-copy]")].map((button) => button.dataset.copy)`); fmt.Sprint(copies) != fmt.Sprint(ids) {
 		t.Errorf("the buttons copy %q of %q", copies, ids)
 	}
-	b.click("#minted li:nth-child(2) .copy")
+	b.press("#minted li:nth-child(2) .copy")
 	b.await(`document.querySelector("#minted li:nth-child(2) .copy").textContent === "Copied"`)
 	if got := js[string](b, "navigator.clipboard.readText()"); got != ids[1] {
 		t.Errorf("the clipboard has %q, want %q", got, ids[1])
