@@ -76,8 +76,9 @@ const (
 func sizesOf(memory int64, processors int) Sizes {
 	memory -= mapped + OwnHeap
 	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
-	s.Piece = int(memory * 3 / 8 / (2 * itemBytes))
-	s.Chunk = min(mostChunk, s.Piece/(s.Workers+1)) // one is read while each worker sorts one
+	items := int(memory * 3 / 8 / itemBytes)
+	s.Piece = items / 3                             // one is gathered while one is sorted, which takes two rooms
+	s.Chunk = min(mostChunk, items/2/(s.Workers+1)) // one is read while each worker sorts one
 	s.Page = s.Chunk / 128
 	return s
 }
@@ -97,7 +98,13 @@ type Sorted struct {
 	Inputs []*Seen
 	spill  *spill
 	chunks int
-	piece  chunk // that is handed out
+	piece  []Item // that is gathered
+}
+
+// piece is items that are gathered to be handed out.
+type piece struct {
+	items  []Item
+	sorted bool
 }
 
 // Sort reads the inputs, one after the other, and sorts their ids. It returns a
@@ -134,15 +141,45 @@ func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	}
 	// Small pieces fit the processor's memory. Much smaller ones would read pages too often.
 	most := min(s.Sizes.Piece, max(mostChunk, 8*s.chunks*s.Sizes.Page))
-	return s.hand(ctx, pages, 0, math.MaxUint64, most, func(items []Item) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	gathered, free := make(chan piece), make(chan []Item, 1)
+	free <- nil
+	var failed, refused error
+	go func() {
+		defer close(gathered)
+		failed = s.hand(ctx, pages, 0, math.MaxUint64, most, func(sorted bool) error {
+			select {
+			case gathered <- piece{s.piece, sorted}:
+				s.piece = <-free
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}()
+	var c chunk
+	for p := range gathered { // the next one is gathered meanwhile
+		items := p.items
+		if c.items = items; !p.sorted {
+			items = c.sort()
+		}
 		s.Progress.merged.Add(int64(len(items)))
-		return emit(items)
-	})
+		if refused = emit(items); refused != nil {
+			stop(refused)
+			break
+		}
+		free <- p.items
+	}
+	for p := range gathered { // that were on their way
+		free <- p.items
+	}
+	return cmp.Or(refused, failed)
 }
 
-// hand hands out the items of pages whose ids are from low to high, as one piece of most
-// items or as two halves, or it divides them.
-func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
+// hand gathers the items of pages whose ids are from low to high and passes them on, as one
+// piece of most items or as two halves, or it divides them.
+func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most int, pass func(sorted bool) error) error {
 	outside := func(p *page) bool { return p.last < low || p.first > high }
 	pages := from // ids have many leading bits in common: such halves share one list
 	if slices.ContainsFunc(from, outside) {
@@ -161,7 +198,7 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 			if _, err := s.gather(ctx, []*page{p}, low, high, math.MaxInt); err != nil {
 				return err
 			}
-			if err := emit(s.piece.items); err != nil {
+			if err := pass(true); err != nil {
 				return err
 			}
 		}
@@ -175,7 +212,7 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 		}
 	}
 	if fits {
-		return emit(s.piece.sort())
+		return pass(false)
 	}
 	middle := low + (high-low)/2
 	cut := 0 // pages that both halves would read
@@ -185,12 +222,12 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 		}
 	}
 	if s.spill.file != nil && cut*s.Sizes.Page > 2*s.Sizes.Piece {
-		return s.divide(ctx, pages, low, high, most, emit)
+		return s.divide(ctx, pages, low, high, most, pass)
 	}
-	if err := s.hand(ctx, pages, low, middle, most, emit); err != nil {
+	if err := s.hand(ctx, pages, low, middle, most, pass); err != nil {
 		return err
 	}
-	return s.hand(ctx, pages, middle+1, high, most, emit)
+	return s.hand(ctx, pages, middle+1, high, most, pass)
 }
 
 // parts is into how many parts a range of ids is divided.
@@ -199,13 +236,13 @@ const parts = 64
 // divide reads pages once, puts their items aside again by parts of the range, and hands out
 // the parts. So the work grows with the logarithm of ids by memory, where halves would
 // read each page ever more often.
-func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, most int, emit func([]Item) error) error {
+func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, most int, pass func(sorted bool) error) error {
 	first, last := high, low
 	for _, p := range from {
 		first, last = min(first, max(p.first, low)), max(last, min(p.last, high))
 	}
 	width, size := (last-first)/parts+1, max(1, s.Sizes.Piece/parts)
-	room := slices.Grow(s.piece.items[:0], parts*size)[:parts*size]
+	room := slices.Grow(s.piece[:0], parts*size)[:parts*size]
 	var pages [parts][]*page
 	var items [parts][]Item
 	var spare []Item
@@ -221,13 +258,13 @@ func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, mos
 	for n := range items {
 		items[n] = room[n*size : n*size : (n+1)*size]
 	}
-	var in chunk
+	var in []Item
 	for _, p := range from {
-		in.items = in.items[:0]
-		if err := cmp.Or(context.Cause(ctx), s.spill.get(p, low, high, &in)); err != nil {
-			return err
+		var err error
+		if in, err = s.spill.get(p, low, high, in[:0]); err != nil || ctx.Err() != nil {
+			return cmp.Or(err, context.Cause(ctx))
 		}
-		for _, x := range in.items {
+		for _, x := range in {
 			n := (uint64(x.ID) - first) / width
 			if items[n] = append(items[n], x); len(items[n]) == size {
 				if err := flush(n); err != nil {
@@ -243,7 +280,7 @@ func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, mos
 	}
 	for n := range uint64(parts) {
 		if start := first + n*width; len(pages[n]) > 0 {
-			if err := s.hand(ctx, pages[n], start, start+min(width-1, last-start), most, emit); err != nil {
+			if err := s.hand(ctx, pages[n], start, start+min(width-1, last-start), most, pass); err != nil {
 				return err
 			}
 		}
@@ -253,18 +290,18 @@ func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, mos
 
 // gather reads the items of pages whose ids are from low to high; false if they are too many.
 func (s *Sorted) gather(ctx context.Context, pages []*page, low, high uint64, most int) (fits bool, err error) {
-	s.piece.items = s.piece.items[:0]
+	s.piece = s.piece[:0]
 	if len(pages) > 1 {
-		s.piece.items = slices.Grow(s.piece.items, min(most+s.Sizes.Page, int(s.Progress.ids.Load()))) // once for all pieces
+		s.piece = slices.Grow(s.piece, min(most+s.Sizes.Page, int(s.Progress.ids.Load()))) // once for all pieces
 	}
 	for _, p := range pages {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if err := s.spill.get(p, low, high, &s.piece); err != nil {
+		if s.piece, err = s.spill.get(p, low, high, s.piece); err != nil {
 			return false, err
 		}
-		if len(s.piece.items) > most {
+		if len(s.piece) > most {
 			return false, nil
 		}
 	}

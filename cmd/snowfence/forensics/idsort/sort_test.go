@@ -159,8 +159,8 @@ func TestPieceThatIsHandedOutFitsTheMemory(t *testing.T) {
 		n, most := 0, tiny.Piece
 		err = s.Each(t.Context(), func(items []Item) error {
 			n += len(items)
-			if len(items) > most || cap(s.piece.items) > 2*most {
-				t.Errorf("%s: %d items come at a time, with room for %d", name, len(items), cap(s.piece.items))
+			if len(items) > most || cap(items) > 2*most {
+				t.Errorf("%s: %d items come at a time, with room for %d", name, len(items), cap(items))
 			}
 			return nil
 		})

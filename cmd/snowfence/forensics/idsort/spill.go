@@ -118,26 +118,25 @@ func (s *spill) put(p page, data []byte) (err error) {
 	return err
 }
 
-// get adds the items of a page whose ids are from low to high to a chunk.
-func (s *spill) get(p *page, low, high uint64, c *chunk) error {
+// get adds the items of a page whose ids are from low to high to others.
+func (s *spill) get(p *page, low, high uint64, to []Item) ([]Item, error) {
 	data := p.data
 	if data == nil {
 		s.buffer = slices.Grow(s.buffer[:0], int(p.bytes))[:p.bytes]
 		data = s.buffer
 		if _, err := s.file.ReadAt(data, p.from); err != nil {
-			return fmt.Errorf("read ids that were put aside: %w", err)
+			return nil, fmt.Errorf("read ids that were put aside: %w", err)
 		}
 	}
-	have := len(c.items)
-	c.items = slices.Grow(c.items, int(p.items))[:have+int(p.items)]
-	items := c.items[have:]
+	have := len(to)
+	to = slices.Grow(to, int(p.items))[:have+int(p.items)]
+	items := to[have:]
 	if err := readPage(data, items); err != nil {
-		return err
+		return nil, err
 	}
-	from := sort.Search(len(items), func(i int) bool { return uint64(items[i].ID) >= low })
-	to := sort.Search(len(items), func(i int) bool { return uint64(items[i].ID) > high })
-	c.items = c.items[:have+copy(items, items[from:to])]
-	return nil
+	first := sort.Search(len(items), func(i int) bool { return uint64(items[i].ID) >= low })
+	end := sort.Search(len(items), func(i int) bool { return uint64(items[i].ID) > high })
+	return to[:have+copy(items, items[first:end])], nil
 }
 
 // appendPage writes items in order. Of each it writes by how much the id is above
