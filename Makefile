@@ -101,7 +101,7 @@ reproducible: ## build the last commit and its release twice, in two folders and
 # hold at random, so that allocations can't be counted. Schedules on the model disk have one goroutine.
 # Tests on real servers run once: those of the engines under the detector, the others without it,
 # because they watch other processes.
-RACED = . ./client ./counter/... ./fence ./internal/disk/... ./internal/journal ./internal/lease/... ./internal/storeclient ./store/... \
+RACED = . ./client ./cmd/snowfence/forensics/idsort ./counter/... ./fence ./internal/disk/... ./internal/journal ./internal/lease/... ./internal/storeclient ./store/... \
 	$(patsubst %,./%/...,$(filter-out store/kubernetesstore,$(ENGINES))) $$($(GO) list ./daemon ./daemon/builtin ./daemon/internal/... | grep -v -e /sqltest$$ -e /lineartest$$)
 
 .PHONY: test

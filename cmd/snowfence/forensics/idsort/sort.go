@@ -71,8 +71,8 @@ const (
 	mostChunk = 1 << 18
 )
 
-// sizesOf divides the memory: half to the pages that are kept, three eighths to the
-// items that are being sorted and their spare room, and the rest to sources and Go itself.
+// sizesOf divides the memory: half to the pages that are kept, three eighths to the items
+// that are gathered or sorted and their spare room, and the rest to sources and Go itself.
 func sizesOf(memory int64, processors int) Sizes {
 	memory -= mapped + OwnHeap
 	s := Sizes{Workers: min(max(processors, 1), 4), Room: memory / 2}
@@ -133,7 +133,8 @@ func Sort(ctx context.Context, inputs []Input, cfg Config) (*Sorted, error) {
 
 // Each hands out all items, ids in rising order as unsigned numbers and equal ids
 // in the order of reading, in slices that are valid until emit returns. It ends
-// with the error of emit, that of reading, or the cause of the context's end.
+// with the error of emit, that of reading, or the cause of the context's end. The next
+// slice is gathered while emit runs, which may call Stand and no other method.
 func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	pages := make([]*page, len(s.spill.pages))
 	for i := range pages {
@@ -143,6 +144,8 @@ func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	most := min(s.Sizes.Piece, max(mostChunk, 8*s.chunks*s.Sizes.Page))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	// Two rooms for items change hands by the channels. One of them is free whenever a piece
+	// was taken, so the wait for a free one is no longer than its way back.
 	gathered, free := make(chan piece), make(chan []Item, 1)
 	free <- nil
 	var failed, refused error
@@ -221,7 +224,7 @@ func (s *Sorted) hand(ctx context.Context, from []*page, low, high uint64, most 
 			cut++
 		}
 	}
-	if s.spill.file != nil && cut*s.Sizes.Page > 2*s.Sizes.Piece {
+	if s.spill.file != nil && cut*s.Sizes.Page > 3*s.Sizes.Piece {
 		return s.divide(ctx, pages, low, high, most, pass)
 	}
 	if err := s.hand(ctx, pages, low, middle, most, pass); err != nil {
@@ -242,7 +245,8 @@ func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, mos
 		first, last = min(first, max(p.first, low)), max(last, min(p.last, high))
 	}
 	width, size := (last-first)/parts+1, max(1, s.Sizes.Piece/parts)
-	room := slices.Grow(s.piece[:0], parts*size)[:parts*size]
+	s.piece = slices.Grow(s.piece[:0], parts*size)
+	room := s.piece[:parts*size]
 	var pages [parts][]*page
 	var items [parts][]Item
 	var spare []Item
@@ -292,7 +296,7 @@ func (s *Sorted) divide(ctx context.Context, from []*page, low, high uint64, mos
 func (s *Sorted) gather(ctx context.Context, pages []*page, low, high uint64, most int) (fits bool, err error) {
 	s.piece = s.piece[:0]
 	if len(pages) > 1 {
-		s.piece = slices.Grow(s.piece, min(most+s.Sizes.Page, int(s.Progress.ids.Load()))) // once for all pieces
+		s.piece = slices.Grow(s.piece, min(most+s.Sizes.Page, int(s.Progress.ids.Load()))) // once for all pieces in that room
 	}
 	for _, p := range pages {
 		if ctx.Err() != nil {

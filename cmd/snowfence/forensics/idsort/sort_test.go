@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -175,7 +176,7 @@ func TestSizesFitTheMemory(t *testing.T) {
 		for _, processors := range []int{1, 2, 4, 64} {
 			s := sizesOf(memory, processors)
 			reading := int64(2*s.Chunk*itemBytes)*int64(s.Workers+1) + s.Room
-			merging := int64(2*(s.Piece+s.Page)*itemBytes) + s.Room
+			merging := int64(3*(s.Piece+s.Page)*itemBytes) + s.Room
 			if own := int64(mapped + OwnHeap); reading+own > memory || merging+own > memory || s.Piece < s.Chunk || s.Chunk < 1<<14 {
 				t.Errorf("%s on %d: %+v: %d and %d", text.Bytes(uint64(memory)), processors, s, reading, merging)
 			}
@@ -204,7 +205,7 @@ func TestFullDiskNamesItsFolder(t *testing.T) {
 // TestSortEndsWithTheFirstErrorAndLeavesNothingBehind ends in every part of a sort.
 func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 	wrong, dir := errors.New("wrong"), t.TempDir()
-	for part := range 4 {
+	for part := range 7 {
 		ctx, stop := context.WithCancelCause(t.Context())
 		in := listed(50_000, spreadID)
 		opened, _ := in.Open(ctx)
@@ -222,18 +223,48 @@ func TestSortEndsWithTheFirstErrorAndLeavesNothingBehind(t *testing.T) {
 				}
 			}
 		}
+		var file failingFile
+		cfg.create = func(dir string) (scratch, error) {
+			f, err := createFile(dir)
+			file.scratch = f
+			return &file, err
+		}
 		s, err := Sort(ctx, []Input{in}, cfg)
-		if part == 3 && err == nil {
-			err = cmp.Or(s.Each(ctx, func([]Item) error { return wrong }), s.Close())
+		pieces := 0
+		if err == nil {
+			err = cmp.Or(s.Each(ctx, func([]Item) error {
+				switch pieces++; {
+				case part == 3, part == 4 && pieces == 3:
+					return wrong
+				case part == 5:
+					stop(wrong)
+				case part == 6:
+					file.fail.Store(&wrong)
+				}
+				return nil
+			}), s.Close())
 		}
 		stop(nil)
-		if !errors.Is(err, wrong) {
-			t.Errorf("part %d: error is %v", part, err)
+		if most := []int{0, 0, 0, 1, 3, 3, 3}[part]; !errors.Is(err, wrong) || pieces > most {
+			t.Errorf("part %d: error is %v, after %d pieces", part, err, pieces)
 		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("part %d: left behind: %v", part, left)
 		}
 	}
+}
+
+// failingFile fails to read once fail is set.
+type failingFile struct {
+	scratch
+	fail atomic.Pointer[error]
+}
+
+func (f *failingFile) ReadAt(p []byte, at int64) (int, error) {
+	if err := f.fail.Load(); err != nil {
+		return 0, *err
+	}
+	return f.scratch.ReadAt(p, at)
 }
 
 // FuzzReadPage holds that no bytes end the program, and that a page comes back as it was.
