@@ -30,6 +30,7 @@ type program struct {
 	draws   bool // whether stderr is a terminal, so a line can be drawn over the last one
 	clock   snowfence.Clock
 	zone    *time.Location // for local times
+	slow    time.Duration  // how long a verb waits without a note
 	release func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
 }
 
@@ -46,6 +47,7 @@ func main() {
 		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
 		clock:   clk,
 		zone:    time.Local,
+		slow:    2 * time.Second,
 	}
 	if err != nil {
 		os.Exit(p.finish(err))

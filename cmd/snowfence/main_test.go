@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // The scripts run the program as a process of its own: this test binary under
@@ -40,6 +41,7 @@ func scripted() program {
 		colour:  os.Getenv("COLOUR") != "",
 		clock:   snowfence.SystemClock(),
 		zone:    time.FixedZone("", 8*60*60),
+		slow:    testkit.Hang, // a note of a slow disk is not in the scripts
 	}
 	if at, err := time.Parse(time.RFC3339, os.Getenv("FROZEN")); err == nil {
 		p.clock = frozen{p.clock, at}

@@ -171,9 +171,6 @@ func (p program) user() string {
 // process is how registers name this process.
 func (p program) process() fence.Process { return daemon.Process(thisBuild().Version, p.clock.Wall()) }
 
-// slow is how long a verb waits without a note.
-const slow = 2 * time.Second
-
 // each calls show after each pause until stop is called.
 func (p program) each(pause time.Duration, show func()) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
@@ -198,7 +195,7 @@ func (p program) each(pause time.Duration, show func()) (stop func()) {
 
 // awaiting notes a verb's wait once, unless done is called soon.
 func (p program) awaiting(what string) (done func()) {
-	return p.each(slow, sync.OnceFunc(func() { p.note("waiting for %s; Ctrl-C ends it", what) }))
+	return p.each(p.slow, sync.OnceFunc(func() { p.note("waiting for %s; Ctrl-C ends it", what) }))
 }
 
 // writing are the flags of a verb that writes to a store.

@@ -26,6 +26,7 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/fence"
+	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
 )
 
@@ -40,6 +41,7 @@ func inTest(t *testing.T) (p program, stdout, stderr *strings.Builder) {
 		stderr:  stderr,
 		clock:   snowfence.SystemClock(),
 		zone:    time.UTC,
+		slow:    testkit.Hang,
 	}, stdout, stderr
 }
 
@@ -282,7 +284,7 @@ func TestVerbSaysSoonWhatItWaitsFor(t *testing.T) {
 			t.Parallel()
 			p, _, _ := inTest(t)
 			said, stderr := io.Pipe()
-			p.stderr = stderr
+			p.stderr, p.slow = stderr, 2*time.Millisecond
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go func() {
