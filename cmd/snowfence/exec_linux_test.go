@@ -289,7 +289,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 
 func TestProgramIsDeadBeforeItsBoundThoughStandardErrorIsFull(t *testing.T) {
 	t.Parallel()
-	file, full := space(t, 0, 7, "12s"), filepath.Join(t.TempDir(), "full")
+	file, full := space(t, 0, 7, "30s"), filepath.Join(t.TempDir(), "full")
 	if err := syscall.Mkfifo(full, 0o600); err != nil {
 		t.Fatal(err)
 	}

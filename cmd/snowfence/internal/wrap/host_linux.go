@@ -21,16 +21,15 @@ import (
 // tree sends a signal to the program and to all processes below this one, also to those that are forked meanwhile.
 func (w *wrapper) tree(s syscall.Signal) {
 	var done []int
-	for {
-		below, _ := descendants() // it worked at the start
-		rest := slices.DeleteFunc(append(below, w.pid), func(pid int) bool { return pid == 0 || slices.Contains(done, pid) })
-		if len(rest) == 0 {
-			return
-		}
+	for rest := []int{w.pid}; len(rest) > 0; { // at first the program: on a busy host it takes a while to find the others
 		for _, pid := range rest {
-			_ = syscall.Kill(pid, s)
+			if pid > 0 {
+				_ = syscall.Kill(pid, s)
+			}
 		}
 		done = append(done, rest...)
+		below, _ := descendants() // it worked at the start
+		rest = slices.DeleteFunc(below, func(pid int) bool { return slices.Contains(done, pid) })
 	}
 }
 
