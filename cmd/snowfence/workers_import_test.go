@@ -138,7 +138,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			}
 			worker := int64(7)
 			lost := make(chan error, 8)
-			h, err := fence.Open(t.Context(), fence.Config{Store: s, Worker: &worker, Window: 3 * time.Second, OnLoss: func(l fence.Loss) { lost <- l.Reason }})
+			h, err := fence.Open(t.Context(), fence.Config{Store: s, Worker: &worker, Window: 12 * time.Second, OnLoss: func(l fence.Loss) { lost <- l.Reason }})
 			if err != nil {
 				t.Fatal(err)
 			}
