@@ -126,7 +126,7 @@ func (c *chaos) serve(ctx context.Context, daemons int, settings string) {
 		c.running.Go(func() { s.mint(ctx, 3000, 20*time.Millisecond) })
 	}
 	for _, s := range c.subjects {
-		if !s.await(1, 30*time.Second) {
+		if !s.await(1, testkit.Hang) {
 			c.t.Fatalf("subject %d issues nothing:\n%s", s.number, s.log())
 		}
 	}
@@ -267,18 +267,16 @@ func (c *chaos) disturb(proxy *testkit.Proxy, begin func(), random *rand.Rand) {
 	proxy.Heal()
 }
 
-// recover expects every subject to issue within two windows, and a lossy engine's loss, after the end
-// of all faults.
+// recover expects every subject to issue again after the end of all faults, and prints after how long.
 func (c *chaos) recover() {
-	limit := 2*chaosWindow + c.engine.LossOf(chaosLoss)
 	healed := time.Now()
 	var before []int64
 	for _, s := range c.subjects {
 		before = append(before, s.minted.Load())
 	}
 	for i, s := range c.subjects {
-		if !s.await(before[i]+1, limit-time.Since(healed)) {
-			c.t.Errorf("subject %d issues nothing %s after the faults:\n%s", i, limit, s.log())
+		if !s.await(before[i]+1, testkit.Hang) {
+			c.t.Errorf("subject %d issues nothing after the faults:\n%s", i, s.log())
 		}
 		c.t.Logf("subject %d issues again %s after the last fault", i, time.Since(healed).Round(time.Millisecond))
 	}

@@ -153,7 +153,7 @@ func (d *duo) run() {
 		pause(d.t.Context(), between(random, 0, standbyWindow))
 		before, began := successor.minted.Load(), time.Since(d.began)
 		cause.begin(holder)
-		if !successor.await(before+1, 30*time.Second) {
+		if !successor.await(before+1, testkit.Hang) {
 			d.t.Fatalf("%s: the standby does not take over:\n%s", cause.name, successor.log())
 		}
 		d.handovers = append(d.handovers, handover{cause.name, began, time.Since(d.began)})

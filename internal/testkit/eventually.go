@@ -13,15 +13,15 @@ const Hang = 3 * time.Minute
 // last error after [Hang]. f gets a context that ends then.
 func Eventually(t testing.TB, f func(context.Context) error) {
 	t.Helper()
-	if err := retry(t.Context(), Hang, nil, f); err != nil {
+	if err := retry(t.Context(), nil, f); err != nil {
 		t.Fatalf("not within %s: %v", Hang, err)
 	}
 }
 
-// retry tries f every 20 ms until it returns nil. It returns its last error when the
-// limit is over, the context has ended or stop is closed.
-func retry(ctx context.Context, limit time.Duration, stop <-chan struct{}, f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// retry tries f every 20 ms until it returns nil. It returns its last error after
+// [Hang], or when the context has ended or stop is closed.
+func retry(ctx context.Context, stop <-chan struct{}, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, Hang)
 	defer cancel()
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()

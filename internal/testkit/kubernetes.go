@@ -78,7 +78,7 @@ func StartKubernetes(t testing.TB, arguments ...string) *Kubernetes {
 	certificate, key := authority.Issue(t, "kube-apiserver", "127.0.0.1", "localhost")
 	k := &Kubernetes{Etcd: Etcd(t), CAFile: authority.File, Token: kubernetesAdmin, accounts: newKey(t), front: &kubernetesFront{}}
 	k.Server = StartServer(t, Program{
-		Name: program, Ports: 2, Patience: 3 * time.Minute,
+		Name: program, Ports: 2,
 		Prepare: func(s *Server) error {
 			secret, err := x509.MarshalECPrivateKey(k.accounts)
 			if err != nil {

@@ -102,7 +102,7 @@ type replication struct {
 }
 
 func (r *replication) part(ctx context.Context, p *Pair) (since time.Time, err error) {
-	err = retry(ctx, 30*time.Second, nil, func(ctx context.Context) error {
+	err = retry(ctx, nil, func(ctx context.Context) error {
 		since = time.Now()
 		end, err := r.position(ctx, p.Primary)
 		if err != nil {

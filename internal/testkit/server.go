@@ -1,7 +1,6 @@
 package testkit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +32,8 @@ type Program struct {
 	Environ   []string       // added to the environment
 	Ending    syscall.Signal // asks it to end; 0 means SIGTERM
 
-	// Ready returns nil once the server answers. It is tried again until then, for Patience: 0 means 30 seconds.
-	Ready    func(context.Context, *Server) error
-	Patience time.Duration
+	// Ready returns nil once the server answers. It is tried again until then, for [Hang].
+	Ready func(context.Context, *Server) error
 }
 
 // Server is a real server in a folder and on ports of its own. Its methods are not
@@ -104,7 +102,7 @@ func (s *Server) TryStart() error {
 		return fmt.Errorf("start %s: %w", s.program.Name, err)
 	}
 	s.ended = ended
-	err = retry(context.Background(), cmp.Or(s.program.Patience, 30*time.Second), ended, func(ctx context.Context) error { return s.program.Ready(ctx, s) })
+	err = retry(context.Background(), ended, func(ctx context.Context) error { return s.program.Ready(ctx, s) })
 	switch {
 	case err == nil:
 		return nil
@@ -126,7 +124,7 @@ func (s *Server) Stop() {
 	}
 	select {
 	case <-s.ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(Hang):
 		s.t.Fatalf("%s does not end\n%s", s.program.Name, s.Log())
 	}
 }
@@ -145,7 +143,7 @@ func (s *Server) Kill() {
 func (s *Server) Pause() {
 	s.t.Helper()
 	s.signal(syscall.SIGSTOP)
-	err := retry(context.Background(), 10*time.Second, nil, func(context.Context) error {
+	err := retry(context.Background(), nil, func(context.Context) error {
 		if s.running() && !stopped(s.command.Process.Pid) {
 			return errors.New("it runs")
 		}

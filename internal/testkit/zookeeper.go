@@ -47,10 +47,10 @@ func ZooKeeperEnsemble(t testing.TB, members int) []*Server {
 }
 
 // ZooKeeperLeader waits until one of the servers leads the ensemble, and
-// returns it, or nil if none does within 30 seconds.
+// returns it, or nil if none does within [Hang].
 func ZooKeeperLeader(t testing.TB, servers []*Server) (leader *Server) {
 	t.Helper()
-	_ = retry(t.Context(), 30*time.Second, nil, func(ctx context.Context) error {
+	_ = retry(t.Context(), nil, func(ctx context.Context) error {
 		for _, s := range servers {
 			if text, err := ZooKeeperWord(ctx, s.Addr(), "srvr"); err == nil && strings.Contains(text, "Mode: leader") {
 				leader = s
