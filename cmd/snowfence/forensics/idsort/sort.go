@@ -144,8 +144,8 @@ func (s *Sorted) Each(ctx context.Context, emit func([]Item) error) error {
 	most := min(s.Sizes.Piece, max(mostChunk, 8*s.chunks*s.Sizes.Page))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// Two rooms for items change hands by the channels. One of them is free whenever a piece
-	// was taken, so the wait for a free one is no longer than its way back.
+	// Two rooms for items go round. The loop below takes a piece after it has put the last room
+	// back, so a room is free whenever one is needed, and no goroutine waits for it.
 	gathered, free := make(chan piece), make(chan []Item, 1)
 	free <- nil
 	var failed, refused error
