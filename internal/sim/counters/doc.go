@@ -1,7 +1,6 @@
 // Package counters draws schedules for counters: processes that start, crash, end and lose
 // replies, swaps that arrive late or twice, stores that fail over, clocks that step. An operator
-// sets the counter under way. In some schedules fleets of 25 to 40 processes live for a short time, and
-// most places of writes that wait to be confirmed are taken. With a guard the store is also put back to a backup. Processes
+// sets the counter under way. With a guard the store is also put back to a backup. Processes
 // differ in step and limit. The counters are the shipped ones. They run in the virtual time of a
 // testing/synctest bubble, so the whole package is a test:
 //

@@ -50,7 +50,6 @@ type tally struct {
 	Left                                           int // calls whose callers went away
 	Full                                           int // calls that met a limit
 	Sets, Unset                                    int // an operator's writes that succeeded, and that did not
-	Crowded                                        int // calls and openings that waited for their turn to the end
 	Restores, Backwards                            int // of a store with a guard, and calls that the guard refused
 }
 
@@ -69,7 +68,6 @@ type world struct {
 	rng    *rand.Rand // of the draws before the processes run, and of the operator
 	memory *memstore.Memory
 	marks  *memstore.Memory // of the guard; nil without one
-	fleet  bool             // many processes, each for a short time
 	loss   time.Duration
 	zone   *time.Location
 	rates  faultstore.Rates
@@ -125,14 +123,7 @@ func run(t *testing.T, seed uint64) tally {
 		source := rand.New(rand.NewPCG(seed, 99))
 		hosts.Go(func() { w.operate(source) })
 	}
-	processes := 2 + rng.IntN(3)
-	if w.fleet = w.loss > 0 && rng.IntN(32) == 0; w.fleet {
-		processes = 25 + rng.IntN(16)
-	}
-	if w.fleet || w.loss > 0 && rng.IntN(4) == 0 {
-		w.fill(rng)
-	}
-	for i := range processes {
+	for i := range 2 + rng.IntN(3) {
 		source := rand.New(rand.NewPCG(seed, 100+uint64(i)))
 		hosts.Go(func() { w.host(source) })
 	}
@@ -194,11 +185,7 @@ func (w *world) host(rng *rand.Rand) {
 	clock := &hostClock{Clock: snowfence.SystemClock()}
 	for !w.over.Load() {
 		faulty := faultstore.New(w.memory.Client(), faultstore.Seeded(rng.Uint64(), w.rates), nil)
-		life := time.Duration(rng.Int64N(int64(span / 2)))
-		if w.fleet {
-			life /= 16
-		}
-		w.process(rng, clock, faulty, life)
+		w.process(rng, clock, faulty, time.Duration(rng.Int64N(int64(span/2))))
 		// Late requests arrive after the process has ended.
 		_ = faulty.Deliver(context.Background())
 		pass(time.Duration(rng.IntN(1000)) * time.Millisecond)
@@ -235,16 +222,11 @@ func (w *world) process(rng *rand.Rand, clock *hostClock, s *faultstore.Store, l
 	next, end, err := w.open(opening, config, 1+rng.Int64N(20))
 	if err != nil {
 		w.count(func(t *tally) { t.Refused++ })
-		w.crowded(err)
 		return
 	}
 	var callers sync.WaitGroup
 	var dead atomic.Bool
-	calls := 1 + rng.IntN(4)
-	if w.fleet {
-		calls = 1
-	}
-	for range calls {
+	for range 1 + rng.IntN(4) {
 		source := rand.New(rand.NewPCG(rng.Uint64(), 1))
 		callers.Go(func() {
 			for !dead.Load() {
@@ -304,7 +286,6 @@ func (w *world) draw(ctx context.Context, rng *rand.Rand, clock *hostClock, next
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && err != nil {
 		w.count(func(t *tally) { t.Left++ })
 	}
-	w.crowded(err)
 	w.count(func(t *tally) {
 		switch full, back := (*counter.FullError)(nil), (*counter.BackwardsError)(nil); {
 		case errors.As(err, &full):
