@@ -49,27 +49,3 @@ func TestClockDoesWhatRealOnesDo(t *testing.T) {
 	pass(10 * time.Second)
 	is("an hour asleep and 10 s at -500 ppm", 11*time.Hour+102*time.Second, 101*time.Second)
 }
-
-func TestWaitLastsUntilTheMonotonicClockShowsItsEnd(t *testing.T) {
-	for _, ppm := range []int64{0, 1, 7, 500, 50_000, 900_000, -1, -7, -500, -50_000, -900_000} {
-		for _, d := range []time.Duration{0, 1, 2, 3, 999_999, time.Millisecond, time.Second + 1, 10 * time.Hour, 2 * 366 * 24 * time.Hour} {
-			var a Agenda
-			c := &clock{agenda: &a}
-			pass := func(d time.Duration) { a.After(d, func() {}); a.Proceed() }
-			pass(12345)
-			c.slew(ppm)
-			begun := c.Monotonic()
-			takes := c.lasting(d)
-			if takes > 0 {
-				pass(takes - 1)
-				if shown := c.Monotonic() - begun; shown >= d {
-					t.Errorf("%d ppm: %s is shown before %s are over", ppm, shown, takes)
-				}
-				pass(1)
-			}
-			if shown := c.Monotonic() - begun; shown < d {
-				t.Errorf("%d ppm: %s is shown after %s, want %s", ppm, shown, takes, d)
-			}
-		}
-	}
-}

@@ -87,24 +87,6 @@ func TestEitherLayoutMayFoundTheNamespace(t *testing.T) {
 	}
 }
 
-// TestProcessThatIsRefusedItsOwnLayoutIsBroken: misfits do not excuse the failure of another node.
-func TestProcessThatIsRefusedItsOwnLayoutIsBroken(t *testing.T) {
-	p := Plain()
-	p.Nodes, p.Misfits, p.Founded = 3, 1, true
-	other := func(h *holder, e lease.Event) lease.Event {
-		if h.site.node.misfit {
-			return e
-		}
-		return found(e, func(reply *lease.Reply) { writeLayout(reply, misfit(h.site.Layout)) })
-	}
-	if findings := Run(p, Config{bugs: bugs{hear: other}}).Findings; len(findings) == 0 || findings[0].Rule != "broken" {
-		t.Errorf("found %v", findings)
-	}
-	if findings := Run(p, Config{}).Findings; len(findings) > 0 {
-		t.Errorf("of misfits that are refused: %v", findings)
-	}
-}
-
 // TestSlotsAreComparedWithThoseOfTheSameLayout: the ids of a misfit that founded the namespace are
 // judged like all others, by its own layout.
 func TestSlotsAreComparedWithThoseOfTheSameLayout(t *testing.T) {

@@ -40,11 +40,3 @@ func TestPlanThatDoesNotFailIsNotShrunk(t *testing.T) {
 		t.Errorf("it became\n%s", s)
 	}
 }
-
-func TestShrinkingEndsWithItsTries(t *testing.T) {
-	asked := 0
-	Shrink(Draw(1), 25, func(Plan) bool { asked++; return true })
-	if asked > 25 {
-		t.Errorf("%d plans were asked for", asked)
-	}
-}
