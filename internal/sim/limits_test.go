@@ -28,7 +28,7 @@ func TestLimitsEndWhenTheyAreSaidTo(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.scenario, func(t *testing.T) {
-			_, p := scenario(t, test.scenario)
+			p := scenario(t, test.scenario)
 			p.Rough = true
 			repeated := int64(0)
 			for seed := range uint64(chances) {
@@ -95,33 +95,6 @@ func TestFastMonotonicClockNeedsItsMarginInTheLoss(t *testing.T) {
 			}
 			t.Logf("rules broken: %v", broken)
 		})
-	}
-}
-
-// TestWhatOneRollbackTookAwayAnotherMayBringBack has a store restored to before its
-// first write, and then to a state after it. The register that stands there again is of a namespace
-// that is gone, and keeps all nodes away.
-func TestWhatOneRollbackTookAwayAnotherMayBringBack(t *testing.T) {
-	p, err := Parse(`
-		seed 2
-		length 1.510882956s
-		nodes 2
-		pins 1
-		batch 1
-		at 300ms node 1 suspend 600ms
-		at 300ms store 0 rollback 300ms
-		at 1.5s store 0 rollback 600ms
-		at 1.5s store 0 rollback 300ms
-		at 1.5s node 1 crash 0s`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := Run(p, Config{})
-	if len(r.Findings) > 0 {
-		t.Error(r.Findings[0])
-	}
-	if r.Tally.Counts[Owed] != 0 {
-		t.Errorf("%d nodes are owed ids", r.Tally.Counts[Owed])
 	}
 }
 

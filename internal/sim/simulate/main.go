@@ -16,8 +16,7 @@
 //
 // Once the bug is mended the scenario belongs into internal/sim/testdata. Its first lines become a
 // claim in whole sentences, and the file's name is their short form; three expectations at least are
-// added, one of them of duplicates; and its bug is named in scenario_files_test.go or
-// scenario_lapses_test.go. Tests hold that.
+// added, one of them of duplicates. If a planted bug breaks it, scenario_files_test.go names that.
 package main
 
 import (
