@@ -1,7 +1,0 @@
-package main
-
-import "os"
-
-func run() int {
-	return len(os.Environ()) // want "forbidigo: os.Environ"
-}

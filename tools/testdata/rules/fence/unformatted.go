@@ -1,3 +1,0 @@
-package fence
-
-func  Format() {} // want "gofmt: " "goimports: " "revive: exported: "

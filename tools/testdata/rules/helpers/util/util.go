@@ -1,1 +1,0 @@
-package util // want "revive: package-naming: " "revive: package-comments: "
