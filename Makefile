@@ -128,7 +128,7 @@ test-kubernetes: $(KUBERNETES) ## the engine and deploy/kubernetes on a real kub
 .PHONY: programs
 programs: .bin/golangci-lint $(KUBERNETES) ## build the linter and kube-apiserver into .bin, once; takes some minutes
 
-# The versions in the names of servers are those of tools/servers/go.mod; a test compares them.
+# The versions in the names of servers are those of tools/servers/go.mod.
 $(KUBERNETES): PROGRAM = k8s.io/kubernetes/cmd/kube-apiserver
 .bin/etcd-3.7.3: PROGRAM = go.etcd.io/etcd/server/v3
 .bin/nats-server-2.15.2: PROGRAM = github.com/nats-io/nats-server/v2

@@ -158,35 +158,6 @@ func TestPackagesImportWhatTheirTierSays(t *testing.T) {
 	}
 }
 
-// TestTierIsHeldAgainstImports plants wrong imports.
-func TestTierIsHeldAgainstImports(t *testing.T) {
-	below := []tier{{folder: "."}, {folder: "store"}}
-	room := tier{folder: "fence", noIO: true, own: []string{"."}, others: []string{"m.example/a"}}
-	for _, test := range []struct {
-		name, wrong string
-		imports     []string
-	}{
-		{"all as it says", "", []string{ours, "m.example/a/b", "errors"}},
-		{"a package that is not listed", "imports store, ", []string{ours, ours + "/store", "m.example/a"}},
-		{"a package above", "imports cmd, ", []string{ours, ours + "/cmd", "m.example/a"}},
-		{"support", "imports internal/sim, ", []string{ours, ours + "/internal/sim", "m.example/a"}},
-		{"a library", "imports m.example/ab, ", []string{ours, "m.example/ab", "m.example/a"}},
-		{"input and output", "imports os, ", []string{ours, "os", "m.example/a"}},
-		{"the package testing", "imports testing, ", []string{ours, "testing", "m.example/a"}},
-		{"less than it says", "does not import .", []string{"m.example/a"}},
-		{"no library", "does not import m.example/a", []string{ours}},
-	} {
-		got := strings.Join(room.compare(below, test.imports), "; ")
-		if test.wrong == "" && got != "" || !strings.Contains(got, test.wrong) {
-			t.Errorf("%s: %q, want %q", test.name, got, test.wrong)
-		}
-	}
-	above := tier{folder: "store", own: []string{"fence"}}
-	if got := above.compare([]tier{{folder: "."}}, []string{ours + "/fence"}); len(got) != 1 {
-		t.Errorf("an import of a package further down in tiers: %q", got)
-	}
-}
-
 // compare returns how the imports of a package differ from its line; below are the lines above it.
 func (r tier) compare(below []tier, imports []string) (wrong []string) {
 	met := make(map[string]bool)
