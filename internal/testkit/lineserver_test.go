@@ -69,9 +69,6 @@ func (s *lineServer) answer(connection net.Conn) {
 			return
 		}
 		s.heard <- strings.TrimSpace(line)
-		if line == "housekeeping\n" {
-			continue
-		}
 		_, _ = io.WriteString(connection, s.name+": "+line)
 	}
 }
@@ -95,24 +92,6 @@ func (s *lineServer) hearsNothing(t *testing.T) {
 	case line := <-s.heard:
 		t.Fatalf("the server heard %q", line)
 	case <-time.After(quiet):
-	}
-}
-
-// drain forgets the server's notes, so that it never waits for room.
-func (s *lineServer) drain() {
-	empty(s.heard)
-	empty(s.ends)
-}
-
-// empty takes the content of a channel. It does not wait for more, also where others
-// take from it.
-func empty[T any](c <-chan T) {
-	for {
-		select {
-		case <-c:
-		default:
-			return
-		}
 	}
 }
 

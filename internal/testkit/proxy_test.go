@@ -1,71 +1,13 @@
 package testkit_test
 
 import (
-	"bufio"
 	"bytes"
-	"context"
-	"errors"
 	"io"
-	"net"
 	"runtime"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"snowfence.example/snowfence/internal/testkit"
 )
-
-func TestProxyPassesEverythingOn(t *testing.T) {
-	s, _, c := connected(t)
-	long := strings.Repeat("x", 300_000)
-	for _, line := range []string{"a", "", long} {
-		go c.say(line)
-		c.want(strings.TrimSpace(s.name + ": " + line))
-		if got := s.next(t); got != line {
-			t.Errorf("the server heard %d bytes, want %d", len(got), len(line))
-		}
-	}
-}
-
-func TestHalfCloseIsPassedOn(t *testing.T) {
-	s, _, c := connected(t)
-	if err := c.CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	c.want("server: bye")
-	if _, err := c.hear(patience); !errors.Is(err, io.EOF) {
-		t.Errorf("after the last line: %v, want EOF", err)
-	}
-	if err := <-s.ends; err != nil {
-		t.Errorf("the server saw %v, want an orderly end", err)
-	}
-}
-
-func TestResetIsPassedOn(t *testing.T) {
-	s, _, c := connected(t)
-	_ = c.SetLinger(0)
-	_ = c.Close()
-	if err := <-s.ends; !isReset(err) {
-		t.Errorf("the server saw %v, want a reset", err)
-	}
-}
-
-func TestTargetThatRefusesResetsTheClient(t *testing.T) {
-	s := newLineServer(t, "server")
-	_ = s.listener.Close()
-	wantNoConnection(t, testkit.NewProxy(t, s.addr()))
-}
-
-func TestNewTargetIsForNewConnections(t *testing.T) {
-	_, p, c := connected(t)
-	second := newLineServer(t, "second")
-	p.SetTarget(second.addr())
-	greeted(t, second, p)
-	c.say("still here")
-	c.want("server: still here")
-}
 
 func TestCutResetsConnectionsUntilItHeals(t *testing.T) {
 	s, p, c := connected(t)
@@ -78,15 +20,6 @@ func TestCutResetsConnectionsUntilItHeals(t *testing.T) {
 		wantNoConnection(t, p)
 	}
 	p.Heal()
-	greeted(t, s, p)
-}
-
-func TestResetAllSparesNewConnections(t *testing.T) {
-	s, p, c := connected(t)
-	other := greeted(t, s, p)
-	p.ResetAll()
-	c.wantReset()
-	other.wantReset()
 	greeted(t, s, p)
 }
 
@@ -120,108 +53,6 @@ func TestDropSwallowsBothDirections(t *testing.T) {
 	c.wantReset()
 	newcomer.wantReset()
 	greeted(t, s, p)
-}
-
-func TestDropThatSwallowedNothingHealsWithoutATrace(t *testing.T) {
-	_, p, c := connected(t)
-	p.Drop()
-	p.Heal()
-	c.say("still here")
-	c.want("server: still here")
-}
-
-func TestDropLeavesNoGapBehindWhenRepliesAreLostNext(t *testing.T) {
-	s, p, c := connected(t)
-	p.Drop()
-	c.say("lost")
-	c.wantSilence()
-	p.LoseReplies()
-	c.say("after the gap")
-	s.hearsNothing(t)
-	greetedMute := dial(t, p)
-	greetedMute.say("of a whole stream")
-	if got := s.next(t); got != "of a whole stream" {
-		t.Errorf("the server heard %q", got)
-	}
-}
-
-func TestLostRepliesLetRequestsThrough(t *testing.T) {
-	s, p, c := connected(t)
-	p.LoseReplies()
-	for _, line := range []string{"first", "second"} {
-		c.say(line)
-		if got := s.next(t); got != line {
-			t.Fatalf("the server heard %q, want %q", got, line)
-		}
-		c.wantSilence()
-	}
-	p.Heal()
-	c.wantReset()
-	greeted(t, s, p)
-}
-
-func TestHiddenEndsAreNotPassedOnUntilTheProxyHeals(t *testing.T) {
-	s, p, c := connected(t)
-	p.HideEnds()
-	for _, end := range []func() error{c.CloseWrite, c.Close} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	aborted := greeted(t, s, p) // others are served
-	_ = aborted.SetLinger(0)
-	_ = aborted.Close()
-	select {
-	case err := <-s.ends:
-		t.Fatalf("the server saw an end: %v", err)
-	case <-time.After(quiet):
-	}
-	p.Heal()
-	for range 2 {
-		if err := <-s.ends; !isReset(err) {
-			t.Errorf("the server saw %v after the proxy healed, want a reset", err)
-		}
-	}
-}
-
-func TestDelayHoldsEachDirectionBack(t *testing.T) {
-	const delay = 80 * time.Millisecond
-	tests := []struct {
-		name              string
-		requests, replies time.Duration
-	}{{"requests", delay, 0}, {"replies", 0, delay}}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s, p, c := connected(t)
-			p.Delay(test.requests, test.replies)
-			begun := time.Now()
-			c.say("slow")
-			s.next(t)
-			if took := time.Since(begun); (took >= delay) != (test.requests > 0) {
-				t.Errorf("the request took %v", took)
-			}
-			c.want("server: slow")
-			if took := time.Since(begun); took < delay {
-				t.Errorf("the round trip took %v", took)
-			}
-			p.Heal()
-			begun = time.Now()
-			c.say("quick")
-			c.want("server: quick")
-			if took := time.Since(begun); took >= delay {
-				t.Errorf("after Heal a round trip took %v", took)
-			}
-		})
-	}
-}
-
-func TestResetInterruptsADelay(t *testing.T) {
-	_, p, c := connected(t)
-	p.Delay(time.Hour, 0)
-	c.say("never")
-	c.wantSilence()
-	p.ResetAll()
-	c.wantReset()
 }
 
 func TestLostReplyComesAfterTheRequestWasCarriedOut(t *testing.T) {
@@ -268,89 +99,6 @@ func TestLostReplyIsThatOfTheRequestMeant(t *testing.T) {
 	if got := s.next(t); got != "set the value" {
 		t.Errorf("the server heard %q", got)
 	}
-}
-
-func TestRepliesAreLostUntilTheServerIsSilent(t *testing.T) {
-	s, p, c := connected(t)
-	p.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte("value")) })
-	c.say("value")
-	s.next(t)
-	c.say("ping") // its reply is not the one to be passed on
-	if got := s.next(t); got != "ping" {
-		t.Fatalf("the server heard %q", got)
-	}
-	c.wantReset()
-}
-
-func TestServerThatDoesNotAnswerLosesNoReply(t *testing.T) {
-	s, p, c := connected(t)
-	lost := p.LoseReplyTo(anything)
-	c.say("housekeeping")
-	s.next(t)
-	c.wantSilence()
-	select {
-	case <-lost:
-		t.Error("a reply was lost before there was one")
-	default:
-	}
-	p.ResetAll()
-	c.wantReset()
-}
-
-func TestHealDisarmsALoss(t *testing.T) {
-	_, p, c := connected(t)
-	p.LoseReplyTo(anything)
-	p.Heal()
-	c.say("request")
-	c.want("server: request")
-}
-
-func TestProxyTakesVerbsFromManyGoroutines(t *testing.T) {
-	s := newLineServer(t, "server")
-	p := testkit.NewProxy(t, s.addr())
-	var clients sync.WaitGroup
-	ctx, stop := context.WithCancel(t.Context())
-	for range 8 {
-		clients.Go(func() {
-			for ctx.Err() == nil {
-				connection, err := net.Dial("tcp", p.Addr())
-				if isReset(err) {
-					continue
-				}
-				if err != nil {
-					t.Errorf("dial: %v", err)
-					return
-				}
-				_ = connection.SetDeadline(time.Now().Add(5 * time.Millisecond))
-				_, _ = io.WriteString(connection, "hello\n")
-				_, _ = bufio.NewReader(connection).ReadString('\n')
-				_ = connection.Close()
-				s.drain()
-			}
-		})
-	}
-	verbs := []func(){
-		p.Cut, p.Heal, p.Drop, p.Heal, p.LoseReplies, p.ResetAll, p.Heal,
-		func() { p.Delay(time.Millisecond, time.Millisecond) }, func() { p.LoseReplyTo(anything) },
-		func() { p.SetTarget(s.addr()) },
-	}
-	var callers sync.WaitGroup
-	for i := range 4 {
-		callers.Go(func() {
-			for n := range 200 {
-				verbs[(i+n)%len(verbs)]()
-				runtime.Gosched()
-			}
-		})
-	}
-	callers.Wait()
-	stop()
-	clients.Wait()
-	p.Heal()
-	s.drain()
-	c := dial(t, p)
-	c.say("at last")
-	c.want("server: at last")
 }
 
 func TestProxyLeavesNothingRunning(t *testing.T) {
