@@ -4,11 +4,8 @@ package testkit_test
 
 import (
 	"context"
-	"errors"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -41,50 +38,5 @@ func TestServerStartsAgainWithItsFolderAndPorts(t *testing.T) {
 	}
 	if !strings.Contains(s.Log(), "Ready to accept connections") {
 		t.Errorf("the log does not tell of it:\n%s", s.Log())
-	}
-}
-
-func TestPausedServerAnswersNothingUntilItResumes(t *testing.T) {
-	s := testkit.Redis(t)
-	s.Pause()
-	ctx, cancel := context.WithTimeout(t.Context(), quiet)
-	defer cancel()
-	if got, err := testkit.RedisCall(ctx, s.Addr(), "PING"); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("a paused server answers %q (%v)", got, err)
-	}
-	s.Resume()
-	call(t, s, "PING", "PONG")
-	s.Pause() // and the end of the test ends it all the same
-}
-
-func TestServerEndsWithItsTest(t *testing.T) {
-	var s *testkit.Server
-	t.Run("inner", func(t *testing.T) { s = testkit.Redis(t) })
-	if _, err := testkit.RedisCall(t.Context(), s.Addr(), "PING"); err == nil {
-		t.Error("the server answers")
-	}
-	if _, err := os.Stat(s.Dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("its folder is still there: %v", err)
-	}
-}
-
-func TestMissingServerFailsTheTestSayingWhatToInstall(t *testing.T) {
-	got := failure(t, func(t testing.TB) {
-		testkit.StartServer(t, testkit.Program{Name: "no-such-server", Places: []string{"/usr/lib/no-such/*/bin"}, Package: "such-server"})
-	})
-	want := "no-such-server is missing: install it first; on Debian and its kin: apt-get install such-server"
-	if got != want {
-		t.Errorf("message %q, want %q", got, want)
-	}
-}
-
-func TestServerThatEndsBeforeItIsReadyFailsTheTestWithItsLog(t *testing.T) {
-	begun := time.Now()
-	got := failure(t, func(t testing.TB) { testkit.Redis(t, "--no-such-setting", "1") })
-	if !strings.Contains(got, "redis-server ended before it was ready") || !strings.Contains(got, "no-such-setting") {
-		t.Errorf("message:\n%s", got)
-	}
-	if took := time.Since(begun); took > patience {
-		t.Errorf("it took %v", took)
 	}
 }
