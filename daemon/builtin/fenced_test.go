@@ -43,7 +43,7 @@ func TestFencedIDsKeepTheRulesOfMinters(t *testing.T) {
 func TestReadinessEndsBeforeTheLeaseDoes(t *testing.T) {
 	for _, window := range []time.Duration{5 * time.Second, time.Minute, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			s := faultstore.New(memstore.New().Client(), faultstore.None, snowfence.SystemClock())
+			s := faultstore.New(memstore.New().Client(), nil, snowfence.SystemClock())
 			m := hold(t, s, window)
 			mint := func() error {
 				var b kind.Batch
@@ -85,7 +85,7 @@ func TestReadinessEndsBeforeTheLeaseDoes(t *testing.T) {
 				t.Errorf("window %s, after the lease: %v, want not ready", window, err)
 			}
 			// It comes back by itself with the store.
-			s.Follow(faultstore.None)
+			s.Follow(nil)
 			advance(2 * time.Second)
 			if err := errors.Join(mint(), m.caps.Ready()); err != nil {
 				t.Errorf("window %s, with the store again: %v", window, err)

@@ -68,7 +68,7 @@ func TestNothingIsLentByTheLossOfAJournalsPage(t *testing.T) {
 		left, cancel := context.WithCancel(t.Context())
 		cancel()
 
-		_, h, lent := daemon(5*time.Second, faultstore.None)
+		_, h, lent := daemon(5*time.Second, nil)
 		if l, err := lent(); err != nil || l.(lending.Lender).Terms.Loss != 5*time.Second {
 			t.Fatalf("a certain store: %v, %v", l, err)
 		}
@@ -82,7 +82,7 @@ func TestNothingIsLentByTheLossOfAJournalsPage(t *testing.T) {
 		if l, err := lent(); !errors.Is(err, kind.ErrUnavailable) {
 			t.Errorf("a silent store: %v, %v, want ErrUnavailable", l, err)
 		}
-		s.Follow(faultstore.None)
+		s.Follow(nil)
 		if l, err := lent(); err != nil || l.(lending.Lender).Terms.Loss != 15*time.Second {
 			t.Errorf("the store is back: %v, %v, want its own loss", l, err)
 		}

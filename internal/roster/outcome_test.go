@@ -44,10 +44,12 @@ func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 		w, r, faulty := faultyWorld(t)
 		seen := w.read(r, 5)
 		key := stored.RegisterKey(r.Name(), r.Layout(), 5)
-		faulty.Follow(faultstore.First(
-			faultstore.Nth(faultstore.Swap, key, 1, faultstore.Fault{LostReply: true}),
-			faultstore.Nth(faultstore.Get, key, 2, faultstore.Fault{Before: true}), // the first was seen's
-		))
+		faulty.Follow(func(c faultstore.Call) faultstore.Fault {
+			return faultstore.Fault{
+				LostReply: c == faultstore.Call{Verb: faultstore.Swap, Key: key, N: 1},
+				Before:    c == faultstore.Call{Verb: faultstore.Get, Key: key, N: 2}, // the first was seen's
+			}
+		})
 		overwritten := make(chan struct{})
 		go func() {
 			defer close(overwritten)

@@ -13,9 +13,8 @@
 // goroutines happen to run. So the seed replays a failure, and [Store.Calls] lists each call with its
 // fault.
 //
-// Plans compose: [Only] confines a plan to some calls, [Nth] hits one call,
-// [First] asks several plans in turn, and a Plan is a function, so anything
-// else can be written by hand.
+// [Only] confines a plan to some calls, [Nth] hits one call, and a Plan is a function, so anything else can
+// be written by hand.
 //
 // Whatever is injected, a faulty store keeps the contract of package store as
 // long as the store beneath does. It must never be possible to blame a

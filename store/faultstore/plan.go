@@ -109,19 +109,13 @@ func Seeded(seed uint64, rates Rates) Plan {
 	}
 }
 
-// None is the plan without faults.
-func None(Call) Fault { return Fault{} }
-
 // Always returns the plan that does f to every call.
 func Always(f Fault) Plan { return func(Call) Fault { return f } }
 
 // Nth returns the plan that does f to the nth call, counted from 1, of a verb
-// and key, and nothing to others. An empty verb means every verb, and an empty key every key; the calls
-// of each verb and key are counted by themselves.
+// and key, and nothing to others.
 func Nth(verb Verb, key string, n uint64, f Fault) Plan {
-	return Only(Always(f), func(call Call) bool {
-		return call.N == n && (verb == "" || call.Verb == verb) && (key == "" || call.Key == key)
-	})
+	return Only(Always(f), func(call Call) bool { return call == Call{verb, key, n} })
 }
 
 // Only returns the plan that follows p for the calls that it is meant for, and
@@ -132,18 +126,5 @@ func Only(p Plan, meant func(Call) bool) Plan {
 			return Fault{}
 		}
 		return p(call)
-	}
-}
-
-// First returns the plan that asks plans in turn and does the first fault that
-// one of them names.
-func First(plans ...Plan) Plan {
-	return func(call Call) Fault {
-		for _, p := range plans {
-			if f := p(call); f != (Fault{}) {
-				return f
-			}
-		}
-		return Fault{}
 	}
 }

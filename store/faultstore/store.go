@@ -50,7 +50,7 @@ type lateSwap struct {
 	value []byte
 }
 
-// New returns a faulty client of inner that follows plan; nil means [None].
+// New returns a faulty client of inner that follows plan; nil means no faults.
 // Delays pass on clock. Nil means the system's, which also serves within a bubble of testing/synctest.
 func New(inner store.Store, plan Plan, clock snowfence.Clock) *Store {
 	s := &Store{
@@ -63,12 +63,9 @@ func New(inner store.Store, plan Plan, clock snowfence.Clock) *Store {
 	return s
 }
 
-// Follow makes s follow another plan from the next call on; nil means [None].
+// Follow makes s follow another plan from the next call on; nil means no faults.
 // Calls are still counted from the first.
 func (s *Store) Follow(plan Plan) {
-	if plan == nil {
-		plan = None
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plan = plan
@@ -206,8 +203,10 @@ func (s *Store) begin(verb Verb, key string) Fault {
 	s.calls = append(s.calls, Record{Call: call})
 	s.mu.Unlock()
 
+	if plan == nil {
+		return Fault{}
+	}
 	fault := plan(call)
-
 	s.mu.Lock()
 	s.calls[index].Fault = fault
 	s.mu.Unlock()

@@ -298,54 +298,6 @@ func TestSeededFaultsComeAtTheirRates(t *testing.T) {
 	}
 }
 
-func TestPlansCompose(t *testing.T) {
-	before, lost := faultstore.Fault{Before: true}, faultstore.Fault{LostReply: true}
-	second := func(verb faultstore.Verb, key string) faultstore.Plan { return faultstore.Nth(verb, key, 2, before) }
-	ofA := faultstore.Only(faultstore.Always(lost), func(call faultstore.Call) bool { return call.Key == "a" })
-	calls := []faultstore.Call{{faultstore.Swap, "a", 1}, {faultstore.Swap, "a", 2}, {faultstore.Get, "a", 2}, {faultstore.Swap, "b", 2}}
-	for name, test := range map[string]struct {
-		plan faultstore.Plan
-		want [4]faultstore.Fault
-	}{
-		"the first that fails": {faultstore.First(second(faultstore.Swap, "a"), ofA), [4]faultstore.Fault{lost, before, lost, {}}},
-		"any verb and any key": {second("", ""), [4]faultstore.Fault{{}, before, before, before}},
-		"a verb and any key":   {second(faultstore.Swap, ""), [4]faultstore.Fault{{}, before, {}, before}},
-		"any verb and a key":   {second("", "a"), [4]faultstore.Fault{{}, before, before, {}}},
-	} {
-		for i, call := range calls {
-			if got := test.plan(call); got != test.want[i] {
-				t.Errorf("%s, %+v: %+v, want %+v", name, call, got, test.want[i])
-			}
-		}
-	}
-}
-
-func TestFollowChangesThePlanAndKeepsCounting(t *testing.T) {
-	s := faultstore.New(memstore.New().Client(), nil, nil)
-	version := swap(t, s, "a", "", "first")
-	s.Follow(faultstore.Nth(faultstore.Swap, "a", 2, faultstore.Fault{Before: true}))
-	if _, err := s.Swap(t.Context(), "a", version, nil); !errors.Is(err, faultstore.ErrInjected) {
-		t.Errorf("the second swap: %v", err)
-	}
-	s.Follow(nil)
-	swap(t, s, "a", version, "third")
-	if calls := s.Calls(); len(calls) != 3 || calls[1].Fault != (faultstore.Fault{Before: true}) {
-		t.Errorf("calls %+v", calls)
-	}
-}
-
-func TestClockShowsThrough(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	memory := memstore.NewWith(memstore.Config{Now: func() time.Time { return now }})
-	c, ok := store.ClockOf(faultstore.New(memory.Client(), nil, nil))
-	if !ok {
-		t.Fatal("no clock")
-	}
-	if got, err := c.Now(t.Context()); err != nil || !got.Equal(now) {
-		t.Errorf("Now = %v, %v", got, err)
-	}
-}
-
 func Example() {
 	ctx := context.Background()
 	memory := memstore.New()
