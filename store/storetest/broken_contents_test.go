@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -66,13 +65,6 @@ func lists(s store.Store, matches func(key, prefix string) bool) store.Store {
 }
 
 func listsSubstrings(s store.Store) store.Store { return lists(s, strings.Contains) }
-
-func listsPatterns(s store.Store) store.Store {
-	return lists(s, func(key, prefix string) bool {
-		pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(prefix), "_", ".")
-		return regexp.MustCompile(pattern).MatchString(key)
-	})
-}
 
 func listsOnePage(s store.Store) store.Store {
 	return &broken{Store: s, list: func(ctx context.Context, prefix string) iter.Seq2[store.Entry, error] {

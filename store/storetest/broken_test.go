@@ -65,12 +65,6 @@ func afterConflict(s store.Store, then func(ctx context.Context, key string, pre
 	}}
 }
 
-func repeatsConflicts(s store.Store) store.Store {
-	return afterConflict(s, func(ctx context.Context, key string, _ store.Version, value []byte) (store.Version, error) {
-		return overwrite(ctx, s, key, value)
-	})
-}
-
 func takesOthersVersions(s store.Store) store.Store {
 	return afterConflict(s, func(ctx context.Context, key string, prev store.Version, value []byte) (store.Version, error) {
 		for e, err := range s.List(ctx, "") {
