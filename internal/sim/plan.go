@@ -70,74 +70,51 @@ func (p *Plan) lossless() bool {
 // maxNodes is how many machines a plan may have.
 const maxNodes = 64
 
-// PlanError is returned for a plan that can't be run: a field, its value and its limit.
-type PlanError struct{ Field, Value, Limit string }
-
-func (e *PlanError) Error() string {
-	return fmt.Sprintf("sim: plan: %s is %s: %s", e.Field, e.Value, e.Limit)
-}
-
-// Validate returns a *[PlanError], or the layout's own error, if the plan can't be run.
+// Validate returns an error if the plan can't be run.
 func (p *Plan) Validate() error {
 	if err := p.Layout.Validate(); err != nil {
 		return err
 	}
-	settings := p.settings()
-	for _, s := range p.Weather.settings() {
-		s.word = "weather " + s.word
-		settings = append(settings, s)
-	}
-	for _, s := range settings {
+	for _, s := range slices.Concat(p.settings(), p.Weather.settings()) {
 		if n := s.number(); n < s.least || n > s.most {
-			return &PlanError{s.word, s.text(n), fmt.Sprintf("must be from %s to %s", s.text(s.least), s.text(s.most))}
+			return fmt.Errorf("sim: plan: %s is %s: must be from %s to %s", s.word, s.text(n), s.text(s.least), s.text(s.most))
 		}
 	}
-	switch {
-	case p.Split && p.Datacenters == 0:
-		return &PlanError{"split", "true", "must have datacenters"}
-	case p.Pins > 0 && p.Datacenters > 0:
-		return &PlanError{"pins", fmt.Sprint(p.Pins), "must be 0 where there are datacenters"}
+	if p.Datacenters == 0 && p.Split || p.Datacenters > 0 && p.Pins > 0 {
+		return fmt.Errorf("sim: plan: datacenters is %d: must be 0 beside pins, and more beside split", p.Datacenters)
 	}
-	for i, f := range p.Faults {
-		if err := p.check(f); err != nil {
-			return fmt.Errorf("fault %d: %w", i+1, err)
+	for _, f := range p.Faults {
+		if !p.allows(f) {
+			return fmt.Errorf("sim: plan: %q can't strike", f)
 		}
 	}
-	for i, e := range p.Expect {
+	for _, e := range p.Expect {
 		if _, ok := new(Tally).count(e.Name); !ok {
-			return &PlanError{fmt.Sprintf("expectation %d", i+1), fmt.Sprintf("%q", e.Name), "must be a count or a kind of fault"}
+			return fmt.Errorf("sim: plan: %q is neither a count nor a kind of fault", e.Name)
 		}
 	}
 	return nil
 }
 
-// check returns an error if a fault can't strike.
-func (p *Plan) check(f Fault) error {
+// allows reports whether the fault can strike.
+func (p *Plan) allows(f Fault) bool {
 	m, places := f.Kind.manner(), p.machines()
 	if m.place == aStore {
 		places = p.stores()
 	}
 	switch {
-	case m.place == byWeather:
-		return &PlanError{"kind", f.Kind.String(), "must be one that a plan names"}
-	case f.At < 0:
-		return &PlanError{"at", f.At.String(), "must not be negative"}
-	case f.Node < Everywhere || f.Node >= places:
-		return &PlanError{"place of " + m.word, fmt.Sprint(f.Node), fmt.Sprintf("must be below %d", places)}
-	case f.For < 0 && f.Kind != Step && f.Kind != Leap:
-		return &PlanError{"length of " + m.word, f.For.String(), "must not be negative"}
-	case f.For.Abs() > 2*year:
-		return &PlanError{"length of " + m.word, f.For.String(), "must be at most two years"}
-	case (f.Kind == Drift || f.Kind == Slew) && max(f.N, -f.N) > 900_000:
-		return &PlanError{m.word, fmt.Sprint(f.N), "must be within 900000 ppm"}
-	case f.Kind == Failover && f.For > p.Loss:
-		return &PlanError{"failover", f.For.String(), fmt.Sprintf("must be at most the loss, %s", p.Loss)}
-	case f.Kind.operators() && (f.N < 0 || f.N >= p.Layout.Workers()):
-		return &PlanError{m.word, fmt.Sprint(f.N), fmt.Sprintf("must be from 0 to %d", p.Layout.Workers()-1)}
-	case f.N < 0 && f.Kind != Drift && f.Kind != Slew && f.Kind != Glitch:
-		return &PlanError{"number of " + m.word, fmt.Sprint(f.N), "must not be negative"}
+	case m.place == byWeather, f.At < 0, f.Node < Everywhere, f.Node >= places, f.For.Abs() > 2*year:
+		return false
+	case f.For < 0:
+		return f.Kind == Step || f.Kind == Leap
+	case f.Kind == Drift, f.Kind == Slew:
+		return max(f.N, -f.N) <= 900_000
+	case f.Kind == Failover:
+		return f.For <= p.Loss
+	case f.Kind.operators():
+		return f.N >= 0 && f.N < p.Layout.Workers()
 	}
-	return nil
+	return f.N >= 0 || f.Kind == Glitch
 }
 
 // add adds a fault.

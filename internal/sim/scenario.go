@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -38,20 +39,6 @@ func Plain() Plan {
 		MaxRollback: 100 * time.Millisecond, MaxBurst: 3 * time.Millisecond, MaxWait: 10 * time.Millisecond, Batch: 3,
 	}
 }
-
-// ScenarioError is returned for a text that is not a scenario: the line, from 1, its text and the error in it.
-type ScenarioError struct {
-	Line int
-	Text string
-	Err  error
-}
-
-func (e *ScenarioError) Error() string {
-	return fmt.Sprintf("sim: scenario: line %d, %.80q: %v", e.Line, e.Text, e.Err)
-}
-
-// Unwrap returns the error in the line.
-func (e *ScenarioError) Unwrap() error { return e.Err }
 
 // setting is a word of a scenario for one field of the plan, with the bounds of its value: a
 // *time.Duration, an *int, or a *bool for a word without a value.
@@ -124,13 +111,11 @@ func (s setting) text(value int64) string {
 func (s setting) set(values []string) (err error) {
 	v, is := s.value.(*bool)
 	switch {
-	case is && len(values) > 0:
-		return fmt.Errorf("%s takes no value", s.word)
+	case is == (len(values) > 0), len(values) > 1:
+		return fmt.Errorf("%s has %d values", s.word, len(values))
 	case is:
 		*v = true
 		return nil
-	case len(values) != 1:
-		return fmt.Errorf("%s takes one value", s.word)
 	}
 	switch v := s.value.(type) {
 	case *time.Duration:
@@ -210,8 +195,7 @@ func (p *Plan) Check(t Tally) error {
 	return nil
 }
 
-// Parse reads a scenario. A *[ScenarioError] is returned for a line that can't be
-// read, a *[PlanError] or the layout's own for a plan that can't be run.
+// Parse reads a scenario.
 func Parse(text string) (Plan, error) {
 	p := Plain()
 	var claim []string
@@ -226,7 +210,7 @@ func Parse(text string) (Plan, error) {
 		default:
 			opening = false
 			if err := p.read(strings.Fields(line)); err != nil {
-				return Plan{}, &ScenarioError{Line: i + 1, Text: line, Err: err}
+				return Plan{}, fmt.Errorf("sim: scenario: line %d, %.80q: %w", i+1, line, err)
 			}
 		}
 	}
@@ -276,32 +260,31 @@ func set(settings []setting, word string, values []string) error {
 	return settings[at].set(values)
 }
 
+var errNoFault = errors.New("a fault has a time, a place, its number or all, a kind of that place, and the kind's values")
+
 // parseFault reads the words after "at".
 func parseFault(words []string) (f Fault, err error) {
 	if len(words) < 4 {
-		return f, fmt.Errorf("a fault has a time, a place, its number or all, and a kind")
+		return f, errNoFault
 	}
 	if f.At, err = time.ParseDuration(words[0]); err != nil {
 		return f, err
 	}
 	if f.Node = Everywhere; words[2] != "all" {
 		if f.Node, err = strconv.Atoi(words[2]); err != nil || f.Node < 0 {
-			return f, fmt.Errorf("%q is not a number of a %s", words[2], words[1])
+			return f, errNoFault
 		}
 	}
 	f.Kind = kindOf(words[3])
 	m, values := f.Kind.manner(), words[4:]
-	if f.Kind == 0 || string(m.place) != words[1] {
-		return f, fmt.Errorf("%q is not a fault of a %s", words[3], words[1])
-	}
 	wanted := 0
 	for _, is := range []bool{m.lasts, m.counts} {
 		if is {
 			wanted++
 		}
 	}
-	if len(values) != wanted {
-		return f, fmt.Errorf("%s takes %d values", f.Kind, wanted)
+	if f.Kind == 0 || string(m.place) != words[1] || len(values) != wanted {
+		return f, errNoFault
 	}
 	if m.lasts {
 		f.For, err = time.ParseDuration(values[0])

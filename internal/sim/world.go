@@ -77,7 +77,7 @@ type world struct {
 func Run(p Plan, c Config) Report {
 	err := p.Validate()
 	if err == nil && c.Store != nil && !p.lossless() {
-		err = &PlanError{"store", "not the reference store", "must be, where a plan takes writes away or reads the store's clock"}
+		err = errors.New("sim: plan: must have the reference store, where it takes writes away or reads the store's clock")
 	}
 	if err != nil {
 		return Report{Findings: []Finding{{Rule: "harness", What: err.Error()}}}

@@ -112,14 +112,6 @@ func TestDrawnPlanIsPrintedAsAScenarioThatReplays(t *testing.T) {
 	}
 }
 
-func TestCommandLineThatMeansNothingIsRefused(t *testing.T) {
-	for _, args := range [][]string{{"-seeds", "-1"}, {"more"}, {"-colour"}, {"-draw", "-1"}, {"-draw", "1", "-replay", "x"}} {
-		if code, _, errs := simulating(args...); code != 2 || errs == "" {
-			t.Errorf("%v: exit code %d", args, code)
-		}
-	}
-}
-
 // TestFailureIsToldByItsSeedAndAsAScenario tells of one. That its plan is shrunk is
 // for the tests of package sim: this one is sound, and so stays as it is.
 func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
