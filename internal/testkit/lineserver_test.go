@@ -22,23 +22,22 @@ const (
 	quiet    = 100 * time.Millisecond
 )
 
-// lineServer answers every line by "name: line", and the end of the lines by
-// "name: bye". It keeps the lines, and how connections ended.
+// lineServer answers every line by "server: line", and the end of the lines by
+// "server: bye". It keeps the lines, and how connections ended.
 type lineServer struct {
-	name     string
 	listener net.Listener
 	running  sync.WaitGroup
 	heard    chan string
 	ends     chan error // nil for an orderly end
 }
 
-func newLineServer(t *testing.T, name string) *lineServer {
+func newLineServer(t *testing.T) *lineServer {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &lineServer{name: name, listener: listener, heard: make(chan string, 1000), ends: make(chan error, 1000)}
+	s := &lineServer{listener: listener, heard: make(chan string, 1000), ends: make(chan error, 1000)}
 	s.running.Go(func() {
 		for {
 			connection, err := listener.Accept()
@@ -60,7 +59,7 @@ func (s *lineServer) answer(connection net.Conn) {
 	for {
 		line, err := lines.ReadString('\n')
 		if errors.Is(err, io.EOF) {
-			_, _ = io.WriteString(connection, s.name+": bye\n")
+			_, _ = io.WriteString(connection, "server: bye\n")
 			s.ends <- nil
 			return
 		}
@@ -69,7 +68,7 @@ func (s *lineServer) answer(connection net.Conn) {
 			return
 		}
 		s.heard <- strings.TrimSpace(line)
-		_, _ = io.WriteString(connection, s.name+": "+line)
+		_, _ = io.WriteString(connection, "server: "+line)
 	}
 }
 
@@ -174,7 +173,7 @@ func isReset(err error) bool {
 // connected returns a server, a proxy to it, and a client that has said hello.
 func connected(t *testing.T) (*lineServer, *testkit.Proxy, *client) {
 	t.Helper()
-	s := newLineServer(t, "server")
+	s := newLineServer(t)
 	p := testkit.NewProxy(t, s.addr())
 	return s, p, greeted(t, s, p)
 }
@@ -183,7 +182,7 @@ func greeted(t *testing.T, s *lineServer, p *testkit.Proxy) *client {
 	t.Helper()
 	c := dial(t, p)
 	c.say("hello")
-	c.want(s.name + ": hello")
+	c.want("server: hello")
 	if got := s.next(t); got != "hello" {
 		t.Fatalf("the server heard %q", got)
 	}
