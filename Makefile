@@ -229,11 +229,6 @@ bench-lending: build ## measure borrowers in Python, JavaScript and Java beside 
 	@tools/need.sh python3=python3 node=nodejs javac=default-jdk-headless etcd=etcd-server
 	@cd bench && GOWORK=off $(GO) run ./lending
 
-.PHONY: bench-page
-bench-page: build ## measure the page where 5,000 of 1,048,576 worker ids are held, and what a hundred open pages cost; some 4 minutes
-	@tools/need.sh chromium=chromium etcd=etcd-server
-	@cd bench && GOWORK=off $(GO) run ./page
-
 .PHONY: bench-kubernetes
 bench-kubernetes: $(KUBERNETES) ## measure 200 holders that start at once on a real kube-apiserver, and in peace; some 3 minutes
 	@tools/need.sh etcd=etcd-server

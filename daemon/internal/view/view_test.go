@@ -352,6 +352,38 @@ func TestACellShowsTheMostTellingOfItsWorkerIDs(t *testing.T) {
 	})
 }
 
+func TestAMillionWorkerIDsWith5000HoldersAreBelow200KB(t *testing.T) {
+	live(t, func(t *testing.T, w *world) {
+		layout, err := snowfence.ParseLayout("ms39-worker20-seq4@1990-01-01")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := roster.Create(t.Context(), roster.Config{Store: w.store, Namespace: "orders"}, layout, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const holders = 5000
+		now, l := time.Now(), r.Layout()
+		for i := range int64(holders) {
+			process := stored.Process{Host: fmt.Sprintf("host-%d.region-1.cloud.example", i), PID: 1000, Version: "v0.9.0", Started: now}
+			value, err := stored.Register{
+				Layout: l.String(), Incarnation: r.Record().Incarnation, Term: 1, Floor: l.TickAt(now),
+				Holder: fmt.Sprintf("%032x", i), Write: fmt.Sprintf("%016x", i), Clock: now,
+			}.Extended(l, now, time.Hour, process).Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.store.Swap(t.Context(), stored.RegisterKey("orders", l, i*l.Workers()/holders), "", value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, n := w.state()
+		if text, err := json.Marshal(s); err != nil || n.Held != holders || len(n.Holders) != view.MaxHolders || len(text) > 200_000 {
+			t.Errorf("%d held, %d shown, %d bytes: %v", n.Held, len(n.Holders), len(text), err)
+		}
+	})
+}
+
 func TestAHoldersClockIsKnownFromTwoLooks(t *testing.T) {
 	live(t, func(t *testing.T, w *world) {
 		w.hold("me", 0, nil)
