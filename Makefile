@@ -225,8 +225,8 @@ bench-server: build ## measure the fronts beside redis-server and bare servers; 
 	@.bin/bench-server -program .bin/snowfence -core 0 -only prefetch
 
 .PHONY: bench-lending
-bench-lending: build ## measure borrowers in Python, JavaScript and Java beside a request for each id, and a crowd of 10,000
-	@tools/need.sh python3=python3 node=nodejs javac=default-jdk-headless etcd=etcd-server
+bench-lending: build ## measure borrowers in Python, JavaScript and Java beside a request for each id
+	@tools/need.sh python3=python3 node=nodejs javac=default-jdk-headless
 	@cd bench && GOWORK=off $(GO) run ./lending
 
 .PHONY: bench-kubernetes

@@ -10,11 +10,10 @@ final class Rates {
 
     public static void main(String[] args) throws Exception {
         double seconds = Double.parseDouble(args[1]);
-        int port = Integer.parseInt(args[3]), each = args[0].equals("hundred") || args[0].equals("filled") ? 100 : 1;
-        Snowfence ids = args[0].equals("lent") || args[0].equals("filled") ? Snowfence.open(List.of(args[2]), "default", null, "bench") : null;
+        int port = Integer.parseInt(args[3]), each = args[0].equals("hundred") ? 100 : 1;
+        Snowfence ids = args[0].equals("lent") ? Snowfence.open(List.of(args[2]), "default", null, "bench") : null;
         Call call = switch (args[0]) {
             case "lent" -> ids::next;
-            case "filled" -> () -> ids.fill(100, 1000);
             case "incr" -> asking(port, "*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n", 1);
             default -> asking(port, "*4\r\n$7\r\nID.NEXT\r\n$7\r\ndefault\r\n$5\r\nCOUNT\r\n$3\r\n100\r\n", 201);
         };

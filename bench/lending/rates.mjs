@@ -19,10 +19,9 @@ const asking = (command, lines) => {
     link.write(command)
   })
 }
-const ids = ["lent", "filled"].includes(way) ? open(url, "default", { program: "bench" }) : null
+const ids = way === "lent" ? open(url, "default", { program: "bench" }) : null
 const [call, each] = {
   lent: [() => ids.next(), 1],
-  filled: [() => ids.fill(100), 100],
   incr: [asking("*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n", 1), 1],
   hundred: [asking("*4\r\n$7\r\nID.NEXT\r\n$7\r\ndefault\r\n$5\r\nCOUNT\r\n$3\r\n100\r\n", 201), 100],
 }[way]

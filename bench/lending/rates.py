@@ -22,10 +22,9 @@ def asking(command, replies):
     return call
 
 
-ids = snowfence.open([url], "default", program="bench") if way in ("lent", "filled") else None
+ids = snowfence.open([url], "default", program="bench") if way == "lent" else None
 call, each = {
     "lent": (ids and ids.next, 1),
-    "filled": (ids and (lambda: ids.fill(100)), 100),
     "incr": (asking(b"*2\r\n$4\r\nINCR\r\n$7\r\ndefault\r\n", 1), 1),
     "hundred": (asking(b"*4\r\n$7\r\nID.NEXT\r\n$7\r\ndefault\r\n$5\r\nCOUNT\r\n$3\r\n100\r\n", 201), 100),
 }[way]

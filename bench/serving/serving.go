@@ -1,5 +1,5 @@
 // Package serving has the common parts of the measurements. It runs the servers that are measured, such as the daemon as it is
-// built, and the etcd that is its store.
+// built.
 package serving
 
 import (
@@ -9,11 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,12 +73,6 @@ func (p *Process) Stop() {
 	_ = p.command.Wait()
 }
 
-// Descriptors is how many files and connections the server has open.
-func (p *Process) Descriptors() (int, error) {
-	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", p.command.Process.Pid))
-	return len(all), err
-}
-
 // CPU returns the time that the server has spent on processors.
 func (p *Process) CPU() (time.Duration, error) {
 	const tick = 10 * time.Millisecond // of /proc, wherever Go runs on Linux
@@ -94,23 +86,6 @@ func (p *Process) CPU() (time.Duration, error) {
 	var user, system int64
 	_, err = fmt.Sscan(rest, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &other, &user, &system)
 	return time.Duration(user+system) * tick, err
-}
-
-// StartEtcd starts a cluster of one member, which syncs every write. It need not be ready: the daemon waits for it.
-func StartEtcd(ctx context.Context, folder string) (address string, stop func(), err error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", Free)
-	if err != nil {
-		return "", nil, err
-	}
-	address = l.Addr().String()
-	const peers = "http://" + Free // there are none
-	//nolint:gosec // The folder is this program's own.
-	command := exec.CommandContext(ctx, "etcd", "--name", "one", "--data-dir", filepath.Join(folder, "etcd"), "--log-level", "error",
-		"--listen-client-urls", "http://"+address, "--advertise-client-urls", "http://"+address,
-		"--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", "one="+peers)
-	stop = func() { _, _ = command.Process.Kill(), command.Wait() }
-	return address, stop, errors.Join(l.Close(), command.Start())
 }
 
 // Metrics reads those of a server, each by its name and labels as they are written. All of one name are added up, too.
