@@ -7,7 +7,6 @@ require (
 	github.com/bwmarrin/snowflake v0.3.0
 	github.com/gofrs/uuid/v5 v5.5.1
 	github.com/google/uuid v1.6.0
-	github.com/sony/sonyflake/v2 v2.2.0
 	google.golang.org/grpc v1.85.0
 	snowfence.example/snowfence v0.0.0
 	snowfence.example/snowfence/api/snowfencev1 v0.0.0

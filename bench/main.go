@@ -9,8 +9,7 @@
 // compared with Next, and Next with a bare clock and an add too: no generator that keeps one order
 // costs less.
 //
-//	GOWORK=off go run .                       # what `make bench` does
-//	GOWORK=off go run . -only speed,full      # some parts
+//	GOWORK=off go run .     # what `make bench` does
 package main
 
 import (
@@ -18,7 +17,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -26,27 +24,18 @@ func main() {
 	rounds := flag.Int("rounds", 100, "interleaved rounds whose median counts")
 	each := flag.Duration("each", 20*time.Millisecond, "time of one measurement in a round")
 	full := flag.Duration("full", 10*time.Second, "time at the full rate of the twitter layout")
-	only := flag.String("only", "speed,full", "parts to run, separated by commas: speed, full")
 	flag.Parse()
 
 	fmt.Printf("%s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
-	var missed []string
-	for part := range strings.SplitSeq(*only, ",") {
+	missed, err := speed(*rounds, *each)
+	if err == nil {
 		var failed []string
-		var err error
-		switch part {
-		case "speed":
-			failed, err = speed(*rounds, *each)
-		case "full":
-			failed, err = fullRate(*full)
-		default:
-			err = fmt.Errorf("-only is %q: must be speed or full", part)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "bench:", err)
-			os.Exit(1)
-		}
+		failed, err = fullRate(*full)
 		missed = append(missed, failed...)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
 	}
 	for _, goal := range missed {
 		fmt.Fprintln(os.Stderr, "bench: missed:", goal)

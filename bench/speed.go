@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,25 +17,23 @@ import (
 	"snowfence.example/snowfence/bench/serving"
 )
 
-// contender is one way to make ids, by one goroutine or two.
+// contender is one way to make ids, by one goroutine.
 type contender struct {
-	name    string
-	workers int
-	batch   int    // ids a call
-	peer    string // the contender that the printed ratio refers to
-	make    func() (run func(n int) error, err error)
+	name  string
+	batch int    // ids a call
+	peer  string // the contender that the printed ratio refers to
+	make  func() (run func(n int) error, err error)
 }
 
 // The names of the contenders that goals are about.
 const (
-	peerOne  = "bwmarrin, one goroutine"
-	peerTwo  = "bwmarrin, two goroutines"
-	nextOne  = "Next, one goroutine"
+	peerOne  = "bwmarrin"
+	nextOne  = "Next"
 	fill64   = "Fill of 64"
 	fill1000 = "Fill of 1,000"
 	wideOne  = "NextWide, no random bits"
 	uuidOne  = "NextWide, UUID, 20-bit seq"
-	bareOne  = "bare clock and add, one"
+	bareOne  = "bare clock and add"
 )
 
 // A goal says how much an id may cost, as a ratio to a peer.
@@ -58,24 +55,15 @@ func goals() []goal {
 
 func contenders() []contender {
 	return []contender{
-		{peerOne, 1, 1, peerOne, bwmarrin},
-		{peerTwo, 2, 1, peerTwo, bwmarrin},
-		{bareOne, 1, 1, peerOne, bare(true)},
-		{nextOne, 1, 1, peerOne, next},
-		{"Next, two goroutines", 2, 1, peerTwo, next},
-		{fill64, 1, 64, peerOne, fill(64)},
-		{fill1000, 1, 1000, peerOne, fill(1000)},
-		{wideOne, 1, 1, nextOne, nextWide(wideLike)},
-		{uuidOne, 1, 1, nextOne, nextWide(wideUUID)},
-		{"NextWide, uuid8, 4,096 a ms", 1, 1, nextOne, nextWide("uuid8")},
-		{"FillWide of 64, no random", 1, 64, nextOne, fillWide(wideBatch, 64)},
-		{"FillWide of 1,000, no random", 1, 1000, nextOne, fillWide(wideBatch, 1000)},
-		{"FillWide of 64, UUID", 1, 64, nextOne, fillWide(wideUUID, 64)},
-		{"FillWide of 1,000, UUID", 1, 1000, nextOne, fillWide(wideUUID, 1000)},
-		{"google/uuid, version 7", 1, 1, nextOne, googleV7},
-		{"gofrs/uuid, version 7", 1, 1, nextOne, gofrsV7},
-		{"bare clock and add, two", 2, 1, peerTwo, bare(true)},
-		{"bare add, two", 2, 1, peerTwo, bare(false)},
+		{peerOne, 1, peerOne, bwmarrin},
+		{bareOne, 1, peerOne, bare},
+		{nextOne, 1, peerOne, next},
+		{fill64, 64, peerOne, fill(64)},
+		{fill1000, 1000, peerOne, fill(1000)},
+		{wideOne, 1, nextOne, nextWide(wideLike)},
+		{uuidOne, 1, nextOne, nextWide(wideUUID)},
+		{"google/uuid, version 7", 1, nextOne, googleV7},
+		{"gofrs/uuid, version 7", 1, nextOne, gofrsV7},
 	}
 }
 
@@ -130,7 +118,7 @@ func settle(xs []float64) (middle, noise float64) {
 	return serving.Median(xs), 2 * 1.253 / 1.349 * spread / math.Sqrt(float64(n))
 }
 
-// measure returns the nanoseconds of wall time that an id costs all workers together.
+// measure returns the nanoseconds of wall time that an id costs.
 func (c contender) measure(each time.Duration) (float64, error) {
 	run, err := c.make()
 	if err != nil {
@@ -143,26 +131,16 @@ func (c contender) measure(each time.Duration) (float64, error) {
 	// As many calls as fill the time, found by doubling.
 	n := 1000
 	for {
-		took, err := c.timed(run, n)
-		if err != nil {
+		start := time.Now()
+		if err := run(n); err != nil {
 			return 0, err
 		}
+		took := time.Since(start)
 		if took >= each/2 {
-			return float64(took.Nanoseconds()) / float64(n*c.workers*c.batch), nil
+			return float64(took.Nanoseconds()) / float64(n*c.batch), nil
 		}
 		n = int(float64(n) * min(100, max(1.5, 0.8*float64(each)/float64(took+1))))
 	}
-}
-
-func (c contender) timed(run func(n int) error, n int) (time.Duration, error) {
-	errs := make([]error, c.workers)
-	var group sync.WaitGroup
-	start := time.Now()
-	for w := range c.workers {
-		group.Go(func() { errs[w] = run(n) })
-	}
-	group.Wait()
-	return time.Since(start), errors.Join(errs...)
 }
 
 // Every contender loops in its own code, so that the call is measured as a user writes it.
@@ -223,17 +201,20 @@ func fill(n int) func() (func(int) error, error) {
 	}
 }
 
-// The wide layouts. The first two have as many bits of sequence as the runs of Next and of Fill. The
-// UUID has 20, so that it waits for a tick no more than they do; the preset uuid8 has 12.
+// The wide layouts. The first has as many bits of sequence as the runs of Next. The UUID has 20, so that
+// it waits for a tick no more than they do; the preset uuid8 has 12.
 const (
-	wideLike  = "wide-ms41-worker1-seq21"
-	wideBatch = "wide-ms40-worker1-seq22"
-	wideUUID  = "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01"
+	wideLike = "wide-ms41-worker1-seq21"
+	wideUUID = "wide-ms48-version4-worker12-variant2-seq20-random42@1970-01-01"
 )
 
 func nextWide(layout string) func() (func(int) error, error) {
 	return func() (func(int) error, error) {
-		g, err := wide(layout)
+		l, err := snowfence.ParseLayout(layout)
+		if err != nil {
+			return nil, err
+		}
+		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64)})
 		ctx := context.Background()
 		run := func(n int) error {
 			for range n {
@@ -245,31 +226,6 @@ func nextWide(layout string) func() (func(int) error, error) {
 		}
 		return run, err
 	}
-}
-
-func fillWide(layout string, n int) func() (func(int) error, error) {
-	return func() (func(int) error, error) {
-		g, err := wide(layout)
-		ids := make([]snowfence.WideID, n)
-		ctx := context.Background()
-		run := func(n int) error {
-			for range n {
-				if err := g.FillWide(ctx, ids); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return run, err
-	}
-}
-
-func wide(layout string) (*snowfence.Generator, error) {
-	l, err := snowfence.ParseLayout(layout)
-	if err != nil {
-		return nil, err
-	}
-	return snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64)})
 }
 
 func googleV7() (func(int) error, error) {
@@ -296,28 +252,25 @@ func gofrsV7() (func(int) error, error) {
 	return run, nil
 }
 
-// bare is the least that any generator pays that keeps one order among its callers and, if
-// clock is set, reads the clock a call: one atomic add to a word that two processors share.
-// How much that is depends on how fast a cache line moves between them.
-func bare(clock bool) func() (func(int) error, error) {
-	return func() (func(int) error, error) {
-		var shared struct {
-			_    [128]byte
-			word atomic.Int64
-			_    [128]byte
-		}
-		start := time.Now()
-		run := func(n int) error {
-			for range n {
-				if clock && time.Since(start) < 0 {
-					return errors.New("the clock went back")
-				}
-				shared.word.Add(1)
-			}
-			return nil
-		}
-		return run, nil
+// bare is the least that any generator pays that keeps one order among its callers and reads the
+// clock a call: one atomic add.
+func bare() (func(int) error, error) {
+	var shared struct {
+		_    [128]byte
+		word atomic.Int64
+		_    [128]byte
 	}
+	start := time.Now()
+	run := func(n int) error {
+		for range n {
+			if time.Since(start) < 0 {
+				return errors.New("the clock went back")
+			}
+			shared.word.Add(1)
+		}
+		return nil
+	}
+	return run, nil
 }
 
 func verdict(ok bool) string {
