@@ -221,7 +221,7 @@ bench: ## measure this generator beside its peers, and fail where a goal is miss
 bench-server: build ## measure the fronts beside redis-server and bare servers; takes some 12 minutes
 	@tools/need.sh redis-server=redis-server redis-benchmark=redis-tools taskset=util-linux
 	@cd bench && GOWORK=off $(GO) build -o ../.bin/bench-server ./server
-	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0 -only resp,http,thrift,grpc,paced,client
+	@taskset -c 1 .bin/bench-server -program .bin/snowfence -core 0 -only resp,http,thrift,grpc,client
 	@.bin/bench-server -program .bin/snowfence -core 0 -only prefetch
 
 .PHONY: bench-lending

@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"runtime"
-	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -97,106 +93,4 @@ func flatOut(goroutines, often int, each time.Duration, call func(goroutine int)
 		l.requests += float64(n)
 	}
 	return l, errors.Join(errs...)
-}
-
-// paced sends requests at a steady rate, each on the next connection. A latency begins when the
-// request was to be sent, so one that waits for its connection counts the wait.
-func paced(callers []caller, perSecond int, each time.Duration) (load, error) {
-	apart := time.Second / time.Duration(perSecond)
-	total := int(each / apart)
-	type lane struct {
-		due       chan time.Time
-		latencies []time.Duration
-		err       error
-	}
-	lanes := make([]lane, len(callers))
-	var group sync.WaitGroup
-	for i, c := range callers {
-		lane := &lanes[i]
-		lane.due = make(chan time.Time, total/len(callers)+1)
-		group.Go(func() {
-			for due := range lane.due {
-				if lane.err = c.Call(); lane.err != nil {
-					return
-				}
-				lane.latencies = append(lane.latencies, time.Since(due))
-			}
-		})
-	}
-	began := time.Now()
-	// A sleep of the operating system wakes within some 60 µs, Go's within 1 ms. But while it
-	// lasts the connections need another processor of Go's to run on.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	runtime.LockOSThread()
-	for i := range total {
-		due := began.Add(time.Duration(i) * apart)
-		if wait := time.Until(due); wait > 0 {
-			span := syscall.NsecToTimespec(wait.Nanoseconds())
-			_ = syscall.Nanosleep(&span, nil) // a signal ends it early, and the request is early by as much
-		}
-		lanes[i%len(lanes)].due <- due
-	}
-	runtime.UnlockOSThread()
-	for i := range lanes {
-		close(lanes[i].due)
-	}
-	group.Wait()
-	l := load{took: time.Since(began)}
-	var all []time.Duration
-	var errs []error
-	for i := range lanes {
-		all = append(all, lanes[i].latencies...)
-		errs = append(errs, lanes[i].err)
-	}
-	l.requests = float64(len(all))
-	l.tail = percentile(all, 99.9)
-	return l, errors.Join(errs...)
-}
-
-// percentile returns the least that so many percent do not exceed.
-func percentile(latencies []time.Duration, percent float64) time.Duration {
-	if len(latencies) == 0 {
-		return 0
-	}
-	slices.Sort(latencies)
-	return latencies[int(math.Ceil(percent/100*float64(len(latencies))))-1]
-}
-
-// pace is how many requests a second the part "paced" sends.
-const pace = 10_000
-
-// paced measures latencies below the greatest load. The bare servers' times show the machine's part.
-func (b bench) paced(ctx context.Context) error {
-	ours, err := b.daemon(ctx)
-	if err != nil {
-		return err
-	}
-	defer ours.Stop()
-	var echoes []*process
-	defer func() {
-		for _, echo := range echoes {
-			echo.Stop()
-		}
-	}()
-	c := contest{title: fmt.Sprintf("latency at %d requests a second, %d connections", pace, connections)}
-	for _, front := range []struct {
-		scheme string
-		dial   dialer
-	}{{"http", dialHTTP}, {"thrift", dialThrift}, {"grpc", dialGRPC}} {
-		echo, err := b.bare(ctx, front.scheme)
-		if err != nil {
-			return err
-		}
-		echo.name, echoes = "bare", append(echoes, echo)
-		for _, p := range []*process{echo, ours} {
-			c.contenders = append(c.contenders, contender{p.name + " " + front.scheme, func(ctx context.Context) (sample, error) {
-				return p.under(1, func() (load, error) {
-					return drive(ctx, p.Addresses[front.scheme], front.dial, func(callers []caller) (load, error) { return paced(callers, pace, b.each) })
-				})
-			}})
-		}
-		const most = 2e-3
-		c.goals = append(c.goals, goal{tail, ours.name + " " + front.scheme, "", most})
-	}
-	return b.measure(ctx, c)
 }

@@ -33,7 +33,7 @@ type goal struct {
 	figure figure
 	name   string
 	peer   string  // the contender that it is compared with; none if the bound is absolute
-	bound  float64 // for a rate the least, else the most, in seconds if it is absolute
+	bound  float64 // for a rate the least, else the most
 }
 
 // figure is one number of a sample.
@@ -95,14 +95,12 @@ func (s sample) String() string {
 // judge compares the results with the goals.
 func (g goal) judge(runs map[string][]sample) string {
 	values := figures(g.figure, runs[g.name])
-	subject, unit := fmt.Sprintf("%s of %s", g.figure, g.name), ""
+	subject := fmt.Sprintf("%s of %s", g.figure, g.name)
 	if g.peer != "" {
 		for i, s := range runs[g.peer] {
 			values[i] /= g.figure.of(s)
 		}
 		subject += " to that of " + g.peer
-	} else if g.figure != rate {
-		unit = " s"
 	}
 	reached, side := serving.Median(values), "at most"
 	missed := reached > g.bound
@@ -113,7 +111,7 @@ func (g goal) judge(runs map[string][]sample) string {
 	if missed {
 		verdict = "  missed"
 	}
-	return fmt.Sprintf("goal      %s: %.4g%s, %s %.4g%s%s", subject, reached, unit, side, g.bound, unit, verdict)
+	return fmt.Sprintf("goal      %s: %.4g, %s %.4g%s", subject, reached, side, g.bound, verdict)
 }
 
 // middle has the median of each figure.

@@ -16,7 +16,6 @@
 //	resp     INCR and ID.NEXT by redis-benchmark, beside redis-server
 //	http     beside a bare net/http handler
 //	thrift   beside a bare server of the library of Apache Thrift
-//	paced    latencies at 10,000 requests a second
 //	grpc     beside a bare server of grpc-go, and one stream
 //	client   package client, through one server
 //	prefetch the same with ids fetched ahead, beside an atomic add; the load should have two processors
@@ -55,7 +54,6 @@ func parts() []part {
 		{"http", bench.http},
 		{"thrift", bench.thrift},
 		{"grpc", bench.grpc},
-		{"paced", bench.paced},
 		{"client", bench.client},
 		{"prefetch", bench.prefetch},
 	}
