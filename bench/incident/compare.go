@@ -2,13 +2,10 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"runtime"
 	"sync"
-	"time"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/sim"
 )
 
@@ -19,11 +16,6 @@ const Seeds = 10
 type Cell struct {
 	Spared          bool  // the incident can't happen to the allocator, so it was not run and nothing was counted
 	IDs, Duplicates int64 // how many were issued, and how many of these had been issued before
-
-	// Refused is the longest time that a machine's calls were refused one after
-	// the other, in the worst of the runs: from the first of them to the next that
-	// was answered, or to the last. A machine that is stopped is not called.
-	Refused time.Duration
 }
 
 // Comparison is the cells of some incidents and some allocators.
@@ -58,7 +50,7 @@ func Compare(incidents []Incident, allocators []Allocator, seeds int) (Compariso
 // Run does so for one incident and one allocator.
 func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	var cell Cell
-	plan, err := i.planFor(a)
+	plan, err := i.Plan()
 	if err != nil {
 		return Cell{}, err
 	}
@@ -68,8 +60,7 @@ func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 	plan.Rough = true // the incident, without the time after it
 	for seed := 1; seed <= seeds; seed++ {
 		plan.Seed = uint64(seed)
-		w := watch{calls: make(map[int]*calls)}
-		report := sim.Run(plan, sim.Config{Program: w.over(a.Program(i.Fleet)), Collect: true})
+		report := sim.Run(plan, sim.Config{Program: a.Program(i.Fleet), Collect: true})
 		for _, f := range report.Findings {
 			if f.Rule == "harness" {
 				return Cell{}, fmt.Errorf("incident %s with %s, seed %d: %s", i.Name, a.Name, seed, f)
@@ -77,72 +68,6 @@ func (i Incident) Run(a Allocator, seeds int) (Cell, error) {
 		}
 		cell.IDs += report.Tally.Counts[sim.IDs]
 		cell.Duplicates += report.Tally.Counts[sim.Duplicates]
-		cell.Refused = max(cell.Refused, w.longest)
 	}
 	return cell, nil
-}
-
-// planFor returns the incident's plan on the store that the allocator has.
-func (i Incident) planFor(a Allocator) (sim.Plan, error) {
-	plan, err := i.Plan()
-	if a.Clockless {
-		plan.EngineClock = false
-	}
-	return plan, err
-}
-
-// watch notes for how long calls were refused in a run.
-type watch struct {
-	calls   map[int]*calls // by machine
-	longest time.Duration
-}
-
-// calls are the calls to one machine.
-type calls struct {
-	refused bool          // the last one was
-	since   time.Duration // when the first of them was made that were refused since
-}
-
-// over returns the program with its calls watched. Ours is watched from outside
-// like every other, so it is judged by its ids alone.
-func (w *watch) over(program sim.Program) sim.Program {
-	return func(s sim.Site) (sim.Allocator, error) {
-		a, err := program(s)
-		if err != nil {
-			return nil, err
-		}
-		if w.calls[s.Node] == nil {
-			w.calls[s.Node] = &calls{}
-		}
-		return &watched{Allocator: a, site: s, watch: w, calls: w.calls[s.Node]}, nil
-	}
-}
-
-// watched is an allocator whose calls are watched.
-type watched struct {
-	sim.Allocator
-
-	site  sim.Site
-	watch *watch
-	calls *calls
-}
-
-// Mint implements [sim.Allocator].
-func (w *watched) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
-	begun := w.site.Clock.Monotonic()
-	n, err := w.Allocator.Mint(ctx, ids)
-	if ctx.Err() != nil {
-		return n, err // the process was ended: all calls have left
-	}
-	c := w.calls
-	if err != nil && !c.refused {
-		// A call lasts longer than the longest wait only if its machine was stopped
-		// meanwhile, and that does not count as a refusal.
-		c.refused, c.since = true, max(begun, w.site.Clock.Monotonic()-w.site.Plan.MaxWait)
-	}
-	if c.refused {
-		w.watch.longest = max(w.watch.longest, w.site.Clock.Monotonic()-c.since)
-	}
-	c.refused = err != nil
-	return n, err
 }

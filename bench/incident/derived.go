@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"hash/fnv"
 	"time"
 
 	"snowfence.example/snowfence"
@@ -55,24 +53,6 @@ func lowMAC(p *process) int64 {
 
 // pid is the process id, as far as it fits.
 func pid(p *process) int64 { return int64(p.machine.PID) % p.numbers(1024) }
-
-// macAndPID is the default of MyBatis-Plus: five bits from the last two bytes of
-// the card's address, shifted by six, and five from a hash of these and the
-// process id. The hash is another one here.
-func macAndPID(p *process) int64 {
-	mac := p.machine.MAC
-	datacenter := (int64(mac[4]) | int64(mac[5])<<8) >> 6 % 32
-	return (datacenter<<5 | hashed(fmt.Sprint(datacenter, p.machine.PID))%32) % p.numbers(1024)
-}
-
-// hostAndPort is the default of SeaweedFS's sequencer: 10 bits of a hash of host and port.
-func hostAndPort(p *process) int64 { return hashed(p.machine.Host+":9333") % p.numbers(1024) }
-
-func hashed(text string) int64 {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(text))
-	return int64(h.Sum32())
-}
 
 // steady is the same over the clock of bwmarrin's library, which is read at the
 // start and counts on from there by the monotonic one. No step of the wall clock

@@ -82,8 +82,6 @@ type note struct {
 	Number  int64  `json:",omitempty"`
 	Expires int64  `json:",omitempty"` // by the store's clock, Unix nanoseconds; zero for one that was given back
 	Wall    int64  `json:",omitempty"` // the writer's clock when it wrote
-	Told    int64  `json:",omitempty"` // the store's clock then
-	Gone    bool   `json:",omitempty"` // was deleted
 }
 
 // byKey returns entries by their keys.
@@ -95,11 +93,11 @@ func byKey(entries []store.Entry) map[string]store.Entry {
 	return found
 }
 
-// noted reads a note. An unreadable answer counts as missing.
+// noted reads a note. An unreadable answer counts as an empty one.
 func noted(e store.Entry) note {
 	var n note
 	if err := json.Unmarshal(e.Value, &n); err != nil {
-		return note{Gone: true}
+		return note{}
 	}
 	return n
 }

@@ -26,7 +26,6 @@ func Incidents() []Incident {
 		{"upload-gap", Distinct},
 		{"clock-back-1h", Distinct},
 		{"leap-second", Distinct},
-		{"clock-ahead", Distinct},
 		{"pause", Distinct},
 		{"suspend", Distinct},
 		{"partition", Distinct},
@@ -34,7 +33,6 @@ func Incidents() []Incident {
 		{"pid-1", containers},
 		{"two-subnets", subnets},
 		{"cloned-mac", template},
-		{"forty-pods", pods},
 		{"default-worker", unconfigured},
 		{"rolling-update", deployment},
 		{"scaled-out", containers},
@@ -58,12 +56,11 @@ func (i Incident) Plan() (sim.Plan, error) {
 
 // Allocator is a way to come by a worker id.
 type Allocator struct {
-	Name      string                  // heads its column
-	Manner    string                  // says in a few words how it goes, and whose it is
-	Program   func(Fleet) sim.Program // the processes on the machines of a fleet, for one run
-	Quorum    bool                    // of a store like ZooKeeper that keeps acknowledged writes; not run where one does
-	Clockless bool                    // it runs on a store without a clock, whatever the plan
-	Ours      bool                    // Snowfence's own, which promises something
+	Name    string                  // heads its column
+	Manner  string                  // says in a few words how it goes, and whose it is
+	Program func(Fleet) sim.Program // the processes on the machines of a fleet, for one run
+	Quorum  bool                    // of a store like ZooKeeper that keeps acknowledged writes; not run where one does
+	Ours    bool                    // Snowfence's own, which promises something
 }
 
 // Allocators returns all of them, ours last.
@@ -74,16 +71,9 @@ func Allocators() []Allocator {
 		{Name: "IP", Manner: "the low 16 bits of the address; Sonyflake", Program: derive(lowIP)},
 		{Name: "MAC", Manner: "the low 10 bits of the network card's address; DotNetCore.CAP", Program: derive(lowMAC)},
 		{Name: "PID", Manner: "the process id modulo 1,024", Program: derive(pid)},
-		{Name: "MAC+PID", Manner: "five bits of the card's address, five of a hash with the process id; MyBatis-Plus", Program: derive(macAndPID)},
-		{Name: "name", Manner: "10 bits of a hash of host and port, the clock of *steady*; SeaweedFS without a configured id", Program: steady(hostAndPort)},
-		{Name: "INCR", Manner: "a counter in Redis, modulo the worker ids; Hyperf", Program: naive("twitter", func() routine { return incr{} })},
-		{Name: "TTL", Manner: "a Redis key of 30 s, prolonged every 10 s; if lost, another number is taken", Program: redis(true)},
-		{Name: "TTL, blind", Manner: "the same, but the loss goes unseen", Program: redis(false)},
-		{Name: "session", Manner: "the lowest free of 31 ephemeral nodes, within 10 s of the peers' mean clock, after 10 s of rest; Twitter's server as first published", Program: twitter(), Quorum: true},
+		{Name: "TTL", Manner: "a Redis key of 30 s, prolonged every 10 s; if lost, another number is taken", Program: naive("twitter", func() routine { return &redis{} })},
 		{Name: "upload", Manner: "a number for each address, kept in a file; the clock is uploaded every 3 s; Leaf", Program: leafs, Quorum: true},
-		{Name: "recycle", Manner: "a pool with a heartbeat of 3 s, used again after an hour of silence; a fork of Leaf", Program: naive("leaf", func() routine { return &recycle{} }), Quorum: true},
-		{Name: "Snowfence", Manner: "a window of 60 s, by compare-and-swap, on a store with a clock: Redis, SQL", Program: ours, Ours: true},
-		{Name: "Snowfence, no clock", Manner: "the same, on a store without one: file, etcd, ZooKeeper, NATS", Program: ours, Ours: true, Clockless: true},
+		{Name: "Snowfence", Manner: "a window of 60 s, by compare-and-swap", Program: ours, Ours: true},
 	}
 }
 

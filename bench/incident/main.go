@@ -6,21 +6,18 @@
 //	GOWORK=off go run ./incident -page ../docs/incidents.md    # what `make incidents` does
 //
 // An [Incident] is a plan of package sim, written down as a scenario in testdata,
-// and a [Fleet], which describes the machines: their addresses, process
-// ids, names. An [Allocator] is a way to come by a worker id. Each incident runs
-// with each allocator on the same seeds, and it counts the ids, the repeated ids, and the time in which
-// a machine refused.
+// and a [Fleet], which describes the machines: their addresses and process
+// ids. An [Allocator] is a way to come by a worker id. Each incident runs
+// with each allocator on the same seeds, and it counts the ids, and the repeated ids.
 //
 // # Why it is fair
 //
-// Only the allocation differs, and the clock with it: Leaf's manner and its fork's have Leaf's policy,
-// bwmarrin's manners its library's clock, and all others Twitter's policy, which refuses. All of them
+// Only the allocation differs, and the clock with it: Leaf's manner has Leaf's policy,
+// bwmarrin's its library's clock, and all others Twitter's policy, which refuses. All of them
 // mint by the real [snowfence.Generator], so ids of one living process differ in each. They speak to
 // the same store, whose clock is right, and which keeps acknowledged writes, unless their loss is the
-// incident; that one is not run for allocators whose store is a quorum. Ours is run without the store's
-// clock, too. A race that such a store rules out (two owners of one key) is ruled out for them too.
-// Where the field knows a better and a worse form of a manner, the better one is here, and the worse
-// one beside it if it is common. Without faults each of them issues unique ids, and a test holds that.
+// incident; that one is not run for allocators whose store is a quorum. A race that such a store rules out (two owners of one key) is ruled out for them too.
+// Where the field knows a better and a worse form of a manner, the better one is here. Without faults each of them issues unique ids, and a test holds that.
 //
 // # Where to read
 //
@@ -28,10 +25,9 @@
 //	incident.go   the incidents, whose plans are in testdata, and the allocators
 //	process.go    the common part of the naive ones
 //	dialogue.go   and how they speak to the store
-//	derived.go    worker ids from configuration, address, process id, name
-//	slot.go       worker ids for a time: Redis keys with a TTL, ZooKeeper's sessions
-//	counter.go    Leaf: a number for each address, the time uploaded every 3 s; INCR
-//	recycle.go    numbers that are used again after an hour of silence
+//	derived.go    worker ids from configuration, address, process id
+//	slot.go       worker ids for a time: Redis keys with a TTL
+//	counter.go    Leaf: a number for each address, the time uploaded every 3 s
 //	compare.go    the runs, and the counts
 //	main.go       the tables
 package main
@@ -41,10 +37,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func main() {
@@ -77,12 +71,11 @@ func tabulate(page string) error {
 	return os.WriteFile(page, []byte(after), 0o644) //nolint:gosec // a page is for everybody to read
 }
 
-// Tables returns the comparison as Markdown: three tables, of the ids that were issued before, of all ids, and of
-// refusals. A pair that was not run has a dash.
+// Tables returns the comparison as Markdown: two tables, of the ids that were issued before, and of all ids. A pair
+// that was not run has a dash.
 func (c Comparison) Tables() string {
 	return c.table("Ids issued a second time", func(c Cell) string { return digits(c.Duplicates) }) +
-		c.table("Ids issued", func(c Cell) string { return digits(c.IDs) }) +
-		c.table("Longest refusal of a machine, in seconds", func(c Cell) string { return seconds(c.Refused) })
+		c.table("Ids issued", func(c Cell) string { return digits(c.IDs) })
 }
 
 // The tables of a page stand between these lines.
@@ -102,7 +95,7 @@ func Rewrite(page string, c Comparison) (string, error) {
 	return before + tablesBegin + c.Tables() + tablesEnd + after, nil
 }
 
-// table writes one of the tables. Neighbours whose figures are equal throughout share a row or a column.
+// table writes one of the tables.
 func (c Comparison) table(title string, cell func(Cell) string) string {
 	rows := [][]string{{"incident"}}
 	for _, a := range c.Allocators {
@@ -121,7 +114,7 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n", title)
-	for i, row := range transposed(shared(transposed(shared(rows)))) {
+	for i, row := range rows {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 		if i == 0 {
 			fmt.Fprintf(&b, "|---|%s\n", strings.Repeat("--:|", len(row)-1))
@@ -129,31 +122,6 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 	}
 	b.WriteByte('\n')
 	return b.String()
-}
-
-// shared returns the rows of a table with a head. Neighbours below the head that differ in their names alone are one row
-// with all of these names.
-func shared(rows [][]string) (kept [][]string) {
-	for _, row := range rows {
-		last := len(kept) - 1
-		if last > 0 && slices.Equal(kept[last][1:], row[1:]) {
-			kept[last][0] += "; " + row[0]
-		} else {
-			kept = append(kept, row)
-		}
-	}
-	return kept
-}
-
-// transposed returns the columns of a table as rows.
-func transposed(rows [][]string) [][]string {
-	columns := make([][]string, len(rows[0]))
-	for i := range columns {
-		for _, row := range rows {
-			columns[i] = append(columns[i], row[i])
-		}
-	}
-	return columns
 }
 
 // emphasis makes the text bold if the allocator is ours.
@@ -171,9 +139,4 @@ func digits(n int64) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
-}
-
-// seconds writes a duration in seconds, to a tenth.
-func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', 1, 64)
 }

@@ -9,7 +9,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/lease"
 	"snowfence.example/snowfence/internal/sim"
-	"snowfence.example/snowfence/store"
 )
 
 // process is the common part of the naive allocators: a generator, once there is
@@ -53,7 +52,7 @@ func naive(preset string, fresh func() routine) func(Fleet) sim.Program {
 			}
 			// A bound on the sequence's start is meant for 4,096 ids a tick, and is made to fit.
 			p.Policy.Start.Max = p.Policy.Start.Max * s.Layout.Sequences() / 4096
-			return &process{site: s, machine: f.machine(s.Plan.Seed, s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
+			return &process{site: s, machine: f.machine(s.Node, s.Process), policy: p.Policy, routine: fresh()}, nil
 		}
 	}
 }
@@ -110,20 +109,6 @@ func (p *process) issue(worker int64) {
 
 // owner is the process's name in the store.
 func (p *process) owner() string { return fmt.Sprintf("%d/%d", p.site.Node, p.site.Process) }
-
-// giveBack ends a process that holds the number at a key, if it holds one: give gives it
-// back as it stands there, unless it is another's.
-func (p *process) giveBack(key string, now lease.Moment, give func(e store.Entry) []lease.Request) []lease.Request {
-	if key == "" {
-		return p.end(now)
-	}
-	return p.get(key, func(r lease.Reply, now lease.Moment) []lease.Request {
-		if r.Outcome != lease.Found || noted(r.Entry).Owner != p.owner() {
-			return p.end(now)
-		}
-		return give(r.Entry)
-	})
-}
 
 // end says that the process is done.
 func (*process) end(lease.Moment) []lease.Request {
