@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/kind"
 	"snowfence.example/snowfence/daemon/kind/kindtest"
@@ -46,30 +42,6 @@ func TestOrderNumbersKeepTheRulesOfMinters(t *testing.T) {
 	})
 }
 
-func TestSettingsThatCannotBeUsedAreRefused(t *testing.T) {
-	for _, c := range []struct {
-		settings map[string]string
-		key      string // of the refused setting; "" if all are fine
-	}{
-		{map[string]string{"region": "EU"}, ""},
-		{map[string]string{"region": "USA", "digits": "18"}, ""},
-		{nil, "region"},
-		{map[string]string{"region": "eu"}, "region"},
-		{map[string]string{"region": "E"}, "region"},
-		{map[string]string{"region": "EU\n"}, "region"},
-		{map[string]string{"region": "EU", "digits": "3"}, "digits"},
-		{map[string]string{"region": "EU", "digits": "19"}, "digits"},
-		{map[string]string{"region": "EU", "digits": "eight"}, "digits"},
-		{map[string]string{"region": "EU", "regoin": "EU"}, "regoin"},
-	} {
-		_, err := orderNumbers{}.Configure(c.settings)
-		wrong := new(kind.SettingError)
-		if (err == nil) != (c.key == "") || err != nil && (!errors.As(err, &wrong) || wrong.Key != c.key) {
-			t.Errorf("%v: error is %v, want one of %q", c.settings, err, c.key)
-		}
-	}
-}
-
 func TestGeneratorsOfARegionCountTogether(t *testing.T) {
 	s := memstore.New()
 	seen := map[string]bool{}
@@ -83,39 +55,6 @@ func TestGeneratorsOfARegionCountTogether(t *testing.T) {
 				t.Errorf("%s was minted twice", text)
 			}
 			seen[string(text)] = true
-		}
-	}
-}
-
-func TestNumbersEndWhereTheDigitsDo(t *testing.T) {
-	m := openMinter(t, memstore.New().Client(), map[string]string{"region": "EU", "digits": "4"})
-	var b kind.Batch
-	if err := m.Mint(t.Context(), 9999, &b); err != nil {
-		t.Fatal(err)
-	}
-	if last := string(b.AppendID(nil, b.Len()-1)); last != "EU-9999-4" {
-		t.Errorf("the last number is %s", last)
-	}
-	if err := m.Mint(t.Context(), 1, &b); !errors.Is(err, counter.ErrFull) || b.Len() != 9999 {
-		t.Errorf("one more: error %v, %d in the batch", err, b.Len())
-	}
-}
-
-// TestCheckDigitIsLuhns has the example of ISO/IEC 7812-1's algorithm in widest use, and numbers
-// with one digit mistyped.
-func TestCheckDigitIsLuhns(t *testing.T) {
-	for digits, want := range map[string]int{"7992739871": 3, "0000": 0, "0001": 8, "4711": 8, "00004711": 8} {
-		if got := checkDigit(digits); got != want {
-			t.Errorf("%s: check digit is %d, want %d", digits, got, want)
-		}
-	}
-	const right = "00004711"
-	for i := range right {
-		for _, digit := range "0123456789" {
-			wrong := right[:i] + string(digit) + right[i+1:]
-			if wrong != right && checkDigit(wrong) == checkDigit(right) {
-				t.Errorf("%s has the check digit of %s", wrong, right)
-			}
 		}
 	}
 }
@@ -173,19 +112,4 @@ func mint(t *testing.T, address, generator string, n int) []string {
 		t.Fatalf("%s: %s %s: %v", url, response.Status, body, err)
 	}
 	return answer.IDs
-}
-
-func TestWrongSettingIsNamedWithItsValue(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "config.yaml")
-	text := "data: ids\ngenerators: {orders: {kind: order-number, settings: {region: europe}}}\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	settings, err := load(daemon.Sources{File: file})
-	if err == nil {
-		err = daemon.Run(t.Context(), daemon.Config{Settings: settings}, orderNumbers{})
-	}
-	if err == nil || !strings.Contains(err.Error(), `generators.orders.settings.region: "europe": must be 2 or 3 capital letters`) {
-		t.Errorf("error is %v", err)
-	}
 }
