@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
-	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
 	"snowfence.example/snowfence"
@@ -62,42 +60,10 @@ func TestExamplePrintsFourIDs(t *testing.T) {
 func TestClientLibrariesGetIDs(t *testing.T) {
 	address := start(t)
 	for name, test := range map[string]func(*testing.T){
-		"go-redis": func(t *testing.T) { goRedis(t, address) },
-		"rueidis":  func(t *testing.T) { rueidisClient(t, address) },
-		"redigo":   func(t *testing.T) { redigo(t, address) },
+		"rueidis": func(t *testing.T) { rueidisClient(t, address) },
+		"redigo":  func(t *testing.T) { redigo(t, address) },
 	} {
 		t.Run(name, test)
-	}
-}
-
-func goRedis(t *testing.T, address string) {
-	ctx := t.Context()
-	for _, protocol := range []int{2, 3} {
-		c := goredis.NewClient(&goredis.Options{Addr: address, Protocol: protocol, ClientName: "shop", PoolSize: 1})
-		var ids []string
-		commands, err := c.Pipelined(ctx, func(p goredis.Pipeliner) error {
-			for range 100 {
-				p.Incr(ctx, "default")
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, command := range commands {
-			ids = append(ids, strconv.FormatInt(command.(*goredis.IntCmd).Val(), 10))
-		}
-		wantIDs(t, ids, 100)
-		wantUnknown(t, c.Incr(ctx, "none").Err())
-		if err := c.Get(ctx, "default").Err(); err == nil || !strings.Contains(err.Error(), "GET never mints") {
-			t.Errorf("GET: %v", err)
-		}
-		if name, err := c.ClientGetName(ctx).Result(); err != nil || name != "shop" {
-			t.Errorf("the connection is named %q, %v", name, err)
-		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -169,23 +135,4 @@ func redigo(t *testing.T, address string) {
 	wantIDs(t, append(ids, many...), 20)
 	_, err = c.Do("INCR", "none")
 	wantUnknown(t, err)
-	parts, err := redis.StringMap(flat(c.Do("ID.DECODE", "1541815603606036480", "LAYOUT", "twitter")))
-	if err != nil || parts["time"] != "2022-06-28T16:07:40.105Z" {
-		t.Errorf("decoded as %q, %v", parts, err)
-	}
-}
-
-// flat drops the pairs whose value is not a text.
-func flat(reply any, err error) (any, error) {
-	values, err := redis.Values(reply, err)
-	if err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
-	}
-	var texts []any
-	for i := 0; i+1 < len(values); i += 2 {
-		if _, ok := values[i+1].([]byte); ok {
-			texts = append(texts, values[i], values[i+1])
-		}
-	}
-	return texts, nil
 }
