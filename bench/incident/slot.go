@@ -16,8 +16,7 @@ import (
 // It is more careful than many of its kind. A hold ends by the store's clock alone. Taking
 // and prolonging are guarded, so there can't be two owners of one hold.
 type redis struct {
-	held   string // the key; empty for none
-	number int64
+	held string // the key; empty for none
 }
 
 const (
@@ -56,8 +55,8 @@ func (s *redis) take(p *process, from int64, held []store.Entry, told time.Time,
 			case r.Outcome != lease.Swapped:
 				return s.begin(p, now)
 			}
-			s.held, s.number = key, number
-			p.issue(s.number)
+			s.held = key
+			p.issue(number)
 			return p.sleep(now, ttl/3)
 		})
 	}
