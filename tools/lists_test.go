@@ -62,3 +62,51 @@ func TestEveryFrontStandsInEveryList(t *testing.T) {
 		t.Errorf("%d fronts: the test reads them wrongly", len(fronts))
 	}
 }
+
+// TestNamesOfServersHaveTheirVersions compares the names in the Makefile with the versions in tools/servers/go.mod.
+func TestNamesOfServersHaveTheirVersions(t *testing.T) {
+	makefile, chosen := read(t, "Makefile"), read(t, "tools/servers/go.mod")
+	servers := map[string]string{
+		"etcd":           "go.etcd.io/etcd/server/v3",
+		"nats-server":    "github.com/nats-io/nats-server/v2",
+		"kube-apiserver": "k8s.io/kubernetes",
+	}
+	for program, module := range servers {
+		version := regexp.MustCompile(`(?m)^\t` + regexp.QuoteMeta(module) + ` v(\S+)`).FindStringSubmatch(chosen)
+		if version == nil {
+			t.Errorf("tools/servers/go.mod chooses no %s", module)
+			continue
+		}
+		named := regexp.MustCompile(`\.bin/`+program+`-([0-9.]+[0-9])`).FindAllStringSubmatch(makefile, -1)
+		if len(named) == 0 {
+			t.Errorf("the Makefile names no %s", program)
+		}
+		for _, m := range named {
+			if m[1] != version[1] {
+				t.Errorf("the Makefile names %s, tools/servers/go.mod chooses %s", m[0], version[1])
+			}
+		}
+	}
+}
+
+// TestModulesChooseTheSameLibraries: with two versions of a library its users are compiled twice. The linter alone is apart.
+func TestModulesChooseTheSameLibraries(t *testing.T) {
+	required, shared := regexp.MustCompile(`(?m)^(?:require )?\t?(\S+\.\S+/\S+) (v\S+)( // indirect)?$`), 0
+	chosen := map[string]string{}
+	for _, folder := range []string{"cmd/snowfence", "bench", "examples", "tools/manifests", "tools/servers"} {
+		for _, m := range required.FindAllStringSubmatch(read(t, folder+"/go.mod"), -1) {
+			name, version := m[1], m[2]
+			if version == "v0.0.0" { // replaced
+				continue
+			}
+			if first := chosen[name]; first == "" {
+				chosen[name] = folder + " chooses " + version
+			} else if shared++; !strings.HasSuffix(first, " "+version) {
+				t.Errorf("%s chooses %s of %s: %s", folder, version, name, first)
+			}
+		}
+	}
+	if shared < 50 {
+		t.Errorf("%d versions were compared: the test reads them wrongly", shared)
+	}
+}
