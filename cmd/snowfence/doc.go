@@ -16,7 +16,7 @@
 //	workers                     workers.go, workers_import.go
 //	namespace                   namespace.go, namespace_issued.go (ids that were given out)
 //	counters                    counters.go
-//	config, version, completion config.go
+//	config, version             config.go
 //
 // The files behind the verbs:
 //

@@ -118,9 +118,8 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 			}
 			return reported(exitUsage)
 		},
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
@@ -134,31 +133,10 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 		p.decode(), p.plan(), p.bounds(), p.sql(),
 		p.check(), p.mergeCheck(),
 		p.workers(), p.namespace(), p.counters(),
-		p.config(), p.version(), p.completion(),
+		p.config(), p.version(),
 	)
-	addHelp(root)
 	strict(root)
 	return root
-}
-
-// addHelp adds the verb that shows a verb's help. Unlike cobra's own it refuses an unknown verb.
-func addHelp(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"})
-	help.Use, help.Short, help.Long = "help [VERB]", "Show the help of a verb", ""
-	help.Example = "  snowfence help next\n  snowfence help config check"
-	help.Run, help.Args = nil, cobra.ArbitraryArgs
-	help.RunE = func(cmd *cobra.Command, args []string) error {
-		verb, rest, err := root.Find(args)
-		if err != nil {
-			return usage(cmd, err)
-		}
-		if err := noArguments(verb, rest); err != nil {
-			return err
-		}
-		verb.InitDefaultHelpFlag() // cobra adds the flag only to verbs that it runs
-		return verb.Help()
-	}
 }
 
 // isTerminal reports whether a file is a character device, and not the null device.

@@ -141,7 +141,7 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 			}
 		})
 	})
-	for _, verb := range []string{"serve", "ready", "doctor", "next", "exec", "decode", "plan", "bounds", "sql", "workers list", "workers show", "workers release", "workers quarantine", "workers import", "namespace show", "namespace verify", "check", "merge-check", "config check", "config print", "version", "completion"} {
+	for _, verb := range []string{"serve", "ready", "doctor", "next", "exec", "decode", "plan", "bounds", "sql", "workers list", "workers show", "workers release", "workers quarantine", "workers import", "namespace show", "namespace verify", "check", "merge-check", "config check", "config print", "version"} {
 		if !seen["snowfence "+verb] {
 			t.Errorf("there is no verb %s", verb)
 		}
