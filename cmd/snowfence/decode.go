@@ -62,7 +62,7 @@ hex, input, generator.`,
 	s := settingFlags(cmd, "data")
 	generatorFlag(cmd, &s.generator, "generator of the configuration whose ids they are")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		d := decoding{report: out, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone, Colour: p.colour}}
+		d := decoding{report: out, ids: idtext.Reader{Encoding: encoding, Now: p.clock.Wall(), Zone: p.zone}}
 		if l, preset := layout.given(); l != nil {
 			d.ids.Source, d.ids.Preset = &decode.Source{Layout: *l}, preset
 		}

@@ -25,7 +25,6 @@ type program struct {
 	stdout  io.Writer
 	stderr  io.Writer
 	closed  bool // whether stdout was closed at the start
-	colour  bool // whether stdout shows colours
 	asks    bool // whether stdin is a terminal, so a user can be asked
 	draws   bool // whether stderr is a terminal, so a line can be drawn over the last one
 	clock   snowfence.Clock
@@ -42,7 +41,6 @@ func main() {
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
 		closed:  isClosed(os.Stdout),
-		colour:  os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stdout),
 		asks:    isTerminal(os.Stdin),
 		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
 		clock:   clk,

@@ -14,8 +14,7 @@ import (
 
 // The scripts run the program as a process of its own: this test binary under
 // the name snowfence. It differs from the real one in main's readings of the world: the clock stands
-// still at $FROZEN, if that is set, local times are eight hours ahead of UTC, and $COLOUR stands for a
-// terminal.
+// still at $FROZEN, if that is set, and local times are eight hours ahead of UTC.
 
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
@@ -38,7 +37,6 @@ func scripted() program {
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
 		closed:  isClosed(os.Stdout),
-		colour:  os.Getenv("COLOUR") != "",
 		clock:   snowfence.SystemClock(),
 		zone:    time.FixedZone("", 8*60*60),
 		slow:    testkit.Hang, // a note of a slow disk is not in the scripts

@@ -11,8 +11,7 @@ package main
 //     ids that it could decode, plan a negative answer, and namespace verify its
 //     findings. A stream may break off.
 //   - JSON is one value a line. Ids in it are strings. Its keys are stable.
-//   - Text fits 80 columns and may change; it has colour only on a terminal
-//     without NO_COLOR.
+//   - Text fits 80 columns, has no colour, and may change.
 
 import (
 	"bufio"
@@ -109,7 +108,7 @@ func (out *report) verdict(document any, text string, code int, notes ...string)
 
 // print writes text.
 func (p program) print(text string) error {
-	_, err := io.WriteString(p.stdout, page.VisibleLines(text, p.colour))
+	_, err := io.WriteString(p.stdout, page.Visible(text, "\n\t"))
 	return err
 }
 

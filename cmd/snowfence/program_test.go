@@ -23,7 +23,6 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/imports"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
-	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
@@ -341,11 +340,6 @@ func TestOthersTextsAreVisibleInAllOutput(t *testing.T) {
 	p.logger("text", slog.LevelInfo).Info(hostile, hostile, hostile)
 	if got := strings.ReplaceAll(strings.ReplaceAll(stderr.String(), "\n", ""), "\t", ""); strings.ContainsFunc(got, unseen) || !utf8.ValidString(got) {
 		t.Errorf("said %q", got)
-	}
-	p.colour = true
-	stdout.Reset()
-	if err := p.print(page.Paint("time", "t") + "\x1b[2J\x1b[5m"); err != nil || stdout.String() != "\x1b[36mt\x1b[0m"+`\x1b[2J\x1b[5m` {
-		t.Errorf("painted %q (%v)", stdout, err)
 	}
 }
 

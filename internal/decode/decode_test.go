@@ -152,7 +152,7 @@ func TestPictureFits80Columns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range r.Picture(nil) {
+		for _, line := range r.Picture() {
 			if n := utf8.RuneCountInString(line); n > pictureWidth {
 				t.Errorf("%s: %d columns: %s", l, n, line)
 			}
@@ -172,27 +172,8 @@ func TestPictureLabelsEveryField(t *testing.T) {
 		"│                                          └ worker 5",
 		"└ time 42",
 	}, "\n")
-	if got := strings.Join(r.Picture(nil), "\n"); got != want {
+	if got := strings.Join(r.Picture(), "\n"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestPaintLeavesThePictureAsItIs(t *testing.T) {
-	r, err := Decode(1541815603606036480, layout(t, "twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	painted := r.Picture(func(field int, text string) string {
-		return "\x1b[3" + string(rune('1'+field)) + "m" + text + "\x1b[0m"
-	})
-	for i, line := range r.Picture(nil) {
-		plain := painted[i]
-		for _, code := range []string{"\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m", "\x1b[0m"} {
-			plain = strings.ReplaceAll(plain, code, "")
-		}
-		if plain != line || painted[i] == line {
-			t.Errorf("painted %q, plain %q", painted[i], line)
-		}
 	}
 }
 

@@ -18,13 +18,7 @@ const pictureWidth = 80
 //	│ │                                         └ datacenter 5
 //	│ └ time 41
 //	└ unused 1
-//
-// paint, if not nil, is given the number of a field and a piece of text that
-// belongs to it, and returns the text with colour, otherwise unchanged.
-func (r Result) Picture(paint func(field int, text string) string) []string {
-	if paint == nil {
-		paint = func(_ int, text string) string { return text }
-	}
+func (r Result) Picture() []string {
 	var line strings.Builder
 	columns := make([]int, len(r.Fields)) // where each field starts
 	column := 0
@@ -34,7 +28,7 @@ func (r Result) Picture(paint func(field int, text string) string) []string {
 			column++
 		}
 		columns[i] = column
-		line.WriteString(paint(i, fmt.Sprintf("%0*b", f.Bits, f.Value)))
+		fmt.Fprintf(&line, "%0*b", f.Bits, f.Value)
 		column += f.Bits
 	}
 	picture := []string{line.String()}
@@ -43,13 +37,12 @@ func (r Result) Picture(paint func(field int, text string) string) []string {
 		column := 0
 		for i := range last {
 			line.WriteString(strings.Repeat(" ", columns[i]-column))
-			line.WriteString(paint(i, "│"))
+			line.WriteString("│")
 			column = columns[i] + 1
 		}
 		line.WriteString(strings.Repeat(" ", columns[last]-column))
 		f := r.Fields[last]
-		label := clip(fmt.Sprintf("└ %s %d", f.Name, f.Bits), pictureWidth-columns[last])
-		line.WriteString(paint(last, label))
+		line.WriteString(clip(fmt.Sprintf("└ %s %d", f.Name, f.Bits), pictureWidth-columns[last]))
 		picture = append(picture, line.String())
 	}
 	return picture

@@ -21,9 +21,8 @@ type Reader struct {
 	// Open opens the texts of an opaque generator first; may be nil.
 	Open func(text string) (id string, err error)
 
-	Now    time.Time
-	Zone   *time.Location // of local times
-	Colour bool
+	Now  time.Time
+	Zone *time.Location // of local times
 }
 
 // idPage is the text of an id.
@@ -101,26 +100,18 @@ func (r *Reader) guess(id string, n *decoded) error {
 	return nil
 }
 
-// label adds a label in the colour of a kind of field, and a value, unless the value is empty.
-func (p *idPage) label(kind, label, value string) {
+// label adds a label and a value, unless the value is empty.
+func (p *idPage) label(label, value string) {
 	if value != "" {
-		p.WriteString(p.paint(kind, fmt.Sprintf("%-14s", label)))
-		p.Line("%s", value)
+		p.Line("%-14s%s", label, value)
 	}
-}
-
-func (p *idPage) paint(kind, text string) string {
-	if p.Colour {
-		return page.Paint(kind, text)
-	}
-	return text
 }
 
 // instant adds a time.
 func (p *idPage) instant(at time.Time, unit time.Duration) {
-	p.label("time", "time", decode.FormatTime(at, unit))
-	p.label("time", "  local", decode.FormatTime(at.In(p.Zone), unit))
-	p.label("time", "  relative", decode.Relative(at, p.Now))
+	p.label("time", decode.FormatTime(at, unit))
+	p.label("  local", decode.FormatTime(at.In(p.Zone), unit))
+	p.label("  relative", decode.Relative(at, p.Now))
 }
 
 // foreignText adds an id in another form than a number, with the version of a UUID.
@@ -130,18 +121,18 @@ func (p *idPage) foreignText(f *foreign) {
 		p.instant(f.At, f.Unit)
 	}
 	for _, field := range f.Fields {
-		p.label("", field.Name, field.Value)
+		p.label(field.Name, field.Value)
 	}
 	p.Line("")
 	for _, row := range [][2]string{{f.Format, f.ID}, {"hex", f.Hex}, {"generator", f.Generator}} {
-		p.label("", row[0], row[1])
+		p.label(row[0], row[1])
 	}
 }
 
 // numberText adds the picture of a number, its fields and its encodings.
 func (p *idPage) numberText(n *decoded) {
 	p.heading(n)
-	for _, line := range n.result.Picture(func(field int, text string) string { return p.paint(n.Fields[field].Kind, text) }) {
+	for _, line := range n.result.Picture() {
 		p.WriteString(line + "\n")
 	}
 	p.Line("")
@@ -150,9 +141,9 @@ func (p *idPage) numberText(n *decoded) {
 		case "unused":
 		case "time":
 			p.instant(n.result.Time, n.result.Layout.Unit)
-			p.label(f.Kind, "  tick", strconv.FormatInt(n.Tick, 10))
+			p.label("  tick", strconv.FormatInt(n.Tick, 10))
 		default:
-			p.label(f.Kind, f.Name, strconv.FormatUint(f.Value, 10))
+			p.label(f.Name, strconv.FormatUint(f.Value, 10))
 		}
 	}
 	p.Line("")
@@ -164,7 +155,7 @@ func (p *idPage) numberText(n *decoded) {
 	for _, row := range [][2]string{
 		{"decimal", e.Decimal}, {"  19 digits", fixed}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}, {"generator", n.Generator},
 	} {
-		p.label("", row[0], row[1])
+		p.label(row[0], row[1])
 	}
 	if n.Guessed {
 		p.others(n)

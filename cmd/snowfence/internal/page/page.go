@@ -93,21 +93,6 @@ func Table(columns string, rows [][]string) string {
 	return b.String()
 }
 
-// Paint colours a text as the kind of field of an id that it belongs to.
-func Paint(kind, text string) string {
-	code := map[string]string{
-		"unused":     "90", // bright black
-		"time":       "36", // cyan
-		"datacenter": "33", // yellow
-		"worker":     "35", // magenta
-		"sequence":   "32", // green
-	}[kind]
-	if code == "" {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
 // Object is a JSON object: names and values in turn, which keep their order. A name that ends in a question
 // mark is left out where its value is zero.
 type Object []any

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -32,27 +31,6 @@ func Visible(text, kept string) string {
 }
 
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
-
-// painted is the beginning or the end of a colour of [Paint].
-var painted = regexp.MustCompile(`\x1b\[(?:0|90|3[2356])m`)
-
-// VisibleLines is [Visible] for a text of lines, which may be painted.
-func VisibleLines(text string, colour bool) string {
-	const kept = "\n\t"
-	if !colour {
-		return Visible(text, kept)
-	}
-	var b strings.Builder
-	for text != "" {
-		at := painted.FindStringIndex(text)
-		if at == nil {
-			at = []int{len(text), len(text)}
-		}
-		b.WriteString(Visible(text[:at[0]], kept) + text[at[0]:at[1]])
-		text = text[at[1]:]
-	}
-	return b.String()
-}
 
 // JSONWriter writes JSON, and escapes the characters that [Visible] writes out. A write has whole characters.
 type JSONWriter struct{ io.Writer }
