@@ -67,9 +67,9 @@ type Config struct {
 	// Version is the program's version, for metrics and registers.
 	Version string
 
-	// Reload has the daemon read the files of tokens and of TLS at once, and then call the function. Nil means that it looks
-	// by itself alone: at the tokens each second, and at TLS with each connection.
-	Reload <-chan func()
+	// Reload has the daemon read the files of tokens and of TLS at once. Nil means that it looks by itself alone: at the
+	// tokens each second, and at TLS with each connection.
+	Reload <-chan struct{}
 
 	// Listeners are sockets that listen already, by the name of the front that uses one in place of its address: http, resp,
 	// grpc, admin, health or thrift. The rules for an address hold for that of the socket.

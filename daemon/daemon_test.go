@@ -509,7 +509,7 @@ func TestReloadThatWasClosedMeansNever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
 		defer end()
-		closed := make(chan func())
+		closed := make(chan struct{})
 		close(closed)
 		clock := &countedWaits{Clock: snowfence.SystemClock(), end: end}
 		d := &daemon{config: Config{Reload: closed}, clock: clock}

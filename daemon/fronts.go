@@ -256,8 +256,8 @@ func (d *daemon) reload(ctx context.Context) {
 				d.warnOfTokens()
 			}
 			d.service.WarnOfGuesses()
-		case done := <-asked:
-			if done == nil {
+		case _, open := <-asked:
+			if !open {
 				asked = nil // it is closed, and would answer at once, again and again
 				break
 			}
@@ -265,7 +265,6 @@ func (d *daemon) reload(ctx context.Context) {
 				d.warnOfTokens()
 			}
 			d.certificates.Again()
-			done()
 		case <-ctx.Done():
 		}
 		stop()

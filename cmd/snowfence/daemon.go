@@ -56,20 +56,17 @@ Every setting can also stand in a configuration file or in a variable:
 		reserve := make([]byte, heapReserve)
 		defer runtime.KeepAlive(reserve)
 		served, level := p.daemon(c)
-		reload := make(chan func(), 1)
+		reload := make(chan struct{}, 1)
 		served.Reload = reload
 		served.File = s.file
 		ctx, stop := context.WithCancel(cmd.Context())
 		defer stop()
-		m, err := systemd.Follow(cmd.Context(), &served)
-		if err != nil {
+		if err := systemd.Follow(cmd.Context(), &served); err != nil {
 			return err
 		}
 		onHangup(ctx, func() {
-			done := m.Reloads()
 			again, err := s.load(p)
 			if err != nil {
-				done()
 				served.Logger.Error("the configuration can't be read again: everything stays as it was", "error", err)
 				return
 			}
@@ -79,9 +76,8 @@ Every setting can also stand in a configuration file or in a variable:
 				served.Logger.Warn("other settings changed, which takes a restart", "keys", keys)
 			}
 			select {
-			case reload <- done:
+			case reload <- struct{}{}:
 			default: // a reload is pending already
-				done()
 			}
 		})
 		if !slices.ContainsFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "GOMEMLIMIT=") }) {

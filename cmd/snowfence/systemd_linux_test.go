@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -86,7 +84,7 @@ func (s *serviceManager) await(d *testkit.Daemon, begin, without string) string 
 	}
 }
 
-// TestServiceManagerFollowsTheDaemon has a daemon wait for a worker id, give ids, read its files again, stand still and end.
+// TestServiceManagerFollowsTheDaemon has a daemon wait for a worker id, give ids, stand still and end.
 func TestServiceManagerFollowsTheDaemon(t *testing.T) {
 	t.Parallel()
 	const watchdog = time.Second
@@ -106,15 +104,6 @@ func TestServiceManagerFollowsTheDaemon(t *testing.T) {
 		t.Errorf("once it gives ids: %q", m)
 	}
 	s.await(d, "WATCHDOG=1", "READY=1")
-
-	d.Signal(syscall.SIGHUP)
-	var began int64
-	var now unix.Timespec
-	_, err := fmt.Sscanf(s.await(d, "RELOADING=1", ""), "\nRELOADING=1\nMONOTONIC_USEC=%d", &began)
-	if err = errors.Join(err, unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)); err != nil || began > now.Nano()/1000 {
-		t.Errorf("it reloads at %d: %v", began, err)
-	}
-	s.await(d, "READY=1", "RELOADING=1")
 
 	freeze(t, d)
 	for n := 0; s.next(2*watchdog) != ""; n++ {

@@ -17,8 +17,8 @@ import (
 	"snowfence.example/snowfence/daemon"
 )
 
-// Manager is the service manager that started the program.
-type Manager struct {
+// manager is the service manager that started the program.
+type manager struct {
 	every  time.Duration // between two messages
 	ready  atomic.Bool   // READY=1 was sent
 	ending atomic.Bool
@@ -29,15 +29,15 @@ const storeTime = 10 * time.Second
 
 // Follow makes a daemon, which ends when ctx ends, report to the manager and listen on the manager's sockets. An error is
 // returned for variables or sockets of the manager that are wrong.
-func Follow(ctx context.Context, c *daemon.Config) (*Manager, error) {
+func Follow(ctx context.Context, c *daemon.Config) error {
 	watchdog, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
-		return nil, fmt.Errorf("read the service manager's watchdog: %w", err)
+		return fmt.Errorf("read the service manager's watchdog: %w", err)
 	}
 	if c.Listeners, err = sockets(); err != nil {
-		return nil, err
+		return err
 	}
-	m, limits := &Manager{every: 10 * time.Second}, c.Settings.Limits
+	m, limits := &manager{every: 10 * time.Second}, c.Settings.Limits
 	if watchdog > 0 {
 		m.every = min(m.every, watchdog/2)
 	}
@@ -46,7 +46,7 @@ func Follow(ctx context.Context, c *daemon.Config) (*Manager, error) {
 		m.ending.Store(true)
 		m.tell("%s\nSTATUS=ending\n%s", systemd.SdNotifyStopping, longer(limits.Linger+limits.Drain+storeTime))
 	})
-	return m, nil
+	return nil
 }
 
 // sockets returns the sockets that the manager has opened, by their names.
@@ -69,7 +69,7 @@ func sockets() (map[string]net.Listener, error) {
 // stands tells the manager how the daemon stands, and that it lives. The daemon's own loop calls it after a look at every
 // generator, by the locks that requests take. So a process that is stopped or hangs sends no message. A daemon whose store
 // is away goes on sending, because a restart would mend nothing. The number of connections does not matter.
-func (m *Manager) stands(s daemon.Stand) {
+func (m *manager) stands(s daemon.Stand) {
 	text := systemd.SdNotifyWatchdog
 	if !m.ending.Load() {
 		text += "\nSTATUS=" + page.Visible(s.Text, "")
@@ -85,19 +85,10 @@ func (m *Manager) stands(s daemon.Stand) {
 	m.tell("%s", text)
 }
 
-// Reloads tells the manager that files are read again. The caller calls done when they are read.
-func (m *Manager) Reloads() (done func()) {
-	if !m.ready.Load() {
-		return func() {} // READY=1 would say too much
-	}
-	m.tell("%s\nMONOTONIC_USEC=%d", systemd.SdNotifyReloading, monotonic().Microseconds())
-	return func() { m.tell(systemd.SdNotifyReady) }
-}
-
 // longer asks a manager that waits for a start or an end to wait for so long from now on.
 func longer(d time.Duration) string { return fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()) }
 
 // tell sends a message, and does not wait. A manager that is gone misses the message.
-func (*Manager) tell(format string, arguments ...any) {
+func (*manager) tell(format string, arguments ...any) {
 	_, _ = systemd.SdNotify(false, fmt.Sprintf(format, arguments...))
 }
