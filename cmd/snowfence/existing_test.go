@@ -116,7 +116,7 @@ func TestRestoredStoreIsOlderThanWhatWasGivenOut(t *testing.T) {
 		for _, what := range []string{"--last-id=" + id, "--ids=" + ids, "--last-number=users=" + number} {
 			p, stdout, stderr := inTest(t)
 			code := p.run(t.Context(), "namespace", "verify", "--store", "file:"+at, "--namespace", "shop", what)
-			remedied := strings.Contains(stdout.String(), "run 'snowfence ")
+			remedied := strings.Contains(stdout.String(), ": see docs/restoring.md")
 			if code != want || remedied != (want == exitFailure) {
 				t.Errorf("%s, %s: exit code %d, want %d: %s%s", at, what, code, want, stdout, stderr)
 			}
@@ -135,7 +135,7 @@ func TestDamagedCounterHidesNoOther(t *testing.T) {
 	}
 	p, stdout, stderr := inTest(t)
 	code := p.run(t.Context(), "namespace", "verify", "--config", file, "--namespace", "shop", "--last-number", "broken=7", "--last-number", "users=70000")
-	if code != exitFailure || !strings.Contains(stdout.String(), "counter broken gave 7, and can't be compared: ") || !strings.Contains(stdout.String(), "counters set users 70001 --namespace shop") {
+	if code != exitFailure || !strings.Contains(stdout.String(), "counter broken gave 7, and can't be compared: ") || !strings.Contains(stdout.String(), "counter users gave 70000, and the store would give it again") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }

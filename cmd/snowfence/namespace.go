@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -124,7 +121,6 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 	if err != nil {
 		return err
 	}
-	known.where = at.flags(cmd)
 	v := registers.Verdict{Namespace: at.roster.Namespace, Found: map[roster.Severity]int64{}}
 	show := func(found []roster.Finding, err error) error {
 		for _, x := range found {
@@ -170,18 +166,6 @@ func (out *report) verify(cmd *cobra.Command, at *site, r *roster.Roster, opened
 	}
 	v.IDs, v.Clocks = known.compared, registers.ClocksOf(r)
 	return out.verdict(v.Document(), v.Text(), exitUnless(v.Found[roster.Fault] == 0))
-}
-
-// flags returns the flags that choose this namespace and store, for the command of a remedy. They hold no password.
-func (at *site) flags(cmd *cobra.Command) string {
-	line := " --namespace " + quoted(at.roster.Namespace)
-	if file := cmd.Flags().Lookup("config"); file.Changed {
-		line += " --config " + quoted(file.Value.String())
-	}
-	if cmd.Flags().Changed("store") || at.store != at.settings.Store {
-		line += " --store " + quoted(at.settings.ShowStore(at.store))
-	}
-	return line
 }
 
 func (p program) namespaceSchema() *cobra.Command {
@@ -230,20 +214,4 @@ the program may need in this one. It connects to no store.`,
 		return p.print(said.String())
 	}
 	return cmd
-}
-
-// quoted returns a word as a shell reads it, in quotes if the word needs them.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./:@,=+%", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		// A terminal would obey the raw word.
-		inner := strconv.Quote(word)
-		return "$'" + strings.ReplaceAll(inner[1:len(inner)-1], "'", `\'`) + "'"
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -40,7 +40,6 @@ type givenOut struct {
 	places  []string
 	numbers []string // NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT
 
-	where    string // flags for the commands of remedies
 	compared uint64 // ids of this store's datacenters
 	foreign  uint64 // ids of others
 }
@@ -105,8 +104,8 @@ func (i *givenOut) compare(ctx context.Context, r *roster.Roster) (found []roste
 		if err != nil {
 			return nil, err
 		}
-		behind := older(w.Key, "id %d was given out at tick %d, and the store ends at %d: the store is older than its ids. Stop all holders, "+
-			"and run 'snowfence workers import list --workers all --layout %s --last-id %d%s'", id, parts.Tick, w.Register.Until, r.Layout(), id, i.where)
+		behind := older(w.Key, "id %d was given out at tick %d, and the store ends at %d: the store is older than its ids: see docs/restoring.md",
+			id, parts.Tick, w.Register.Until)
 		behind.Workers = []int64{number}
 		found = append(found, behind)
 	}
@@ -210,17 +209,12 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		case err != nil:
 			return nil, unavailable(err)
 		default:
-			option := ""
 			date, greatest, ok := given(c, last)
 			if !ok {
 				return wrong(fmt.Sprintf("must be a number, or for a daily sequence DATE:NUMBER or a whole text: counter %s is a %s", name, c.Kind))
 			}
-			if date != "" {
-				option = " --date " + date
-			}
 			if again(c, date, greatest) {
-				found = append(found, older(key, "counter %s gave %s, and the store would give it again: run 'snowfence counters set %s %d%s%s'",
-					name, last, name, greatest+1, option, i.where))
+				found = append(found, older(key, "counter %s gave %s, and the store would give it again: see docs/restoring.md", name, last))
 			}
 		}
 	}
