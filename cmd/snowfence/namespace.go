@@ -105,7 +105,7 @@ json streams objects of "type":"finding", and a last one of "type":"verdict".`,
 		Example: `  snowfence namespace verify --config snowfence.yaml
   snowfence namespace verify -g orders -o json
   snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
-  snowfence namespace verify --last-number invoices=20261125:5`,
+  snowfence namespace verify --last-number users=1041`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)

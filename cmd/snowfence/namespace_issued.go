@@ -10,11 +10,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +36,7 @@ type givenOut struct {
 	program
 	ids     []snowfence.ID
 	places  []string
-	numbers []string // NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT
+	numbers []string // NAME=NUMBER
 
 	compared uint64 // ids of this store's datacenters
 	foreign  uint64 // ids of others
@@ -49,7 +47,7 @@ func (i *givenOut) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&i.ids))
 	flags.StringArrayVar(&i.places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
-	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter: NAME=NUMBER, NAME=DATE:NUMBER or NAME=TEXT; may be repeated")
+	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter that is no daily sequence: NAME=NUMBER; may be repeated")
 }
 
 // newest has the id with the greatest tick of each worker number.
@@ -195,8 +193,9 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		wrong := func(limit string) ([]roster.Finding, error) {
 			return nil, snowfence.NewError(snowfence.ClassUsage, fmt.Sprintf("last-number %q: %s", text, limit))
 		}
-		if name == "" || last == "" {
-			return wrong("must be NAME=NUMBER, or of a daily sequence NAME=DATE:NUMBER or NAME=TEXT")
+		greatest, err := strconv.ParseUint(last, 10, 63)
+		if name == "" || err != nil {
+			return wrong("must be NAME=NUMBER, of a counter without dates")
 		}
 		c, err := counter.Show(ctx, at.roster.Store, at.roster.Namespace, name)
 		switch g, configured := at.settings.Generators[name]; {
@@ -209,41 +208,15 @@ func (i *givenOut) counters(ctx context.Context, at *site) (found []roster.Findi
 		case err != nil:
 			return nil, unavailable(err)
 		default:
-			date, greatest, ok := given(c, last)
-			if !ok {
-				return wrong(fmt.Sprintf("must be a number, or for a daily sequence DATE:NUMBER or a whole text: counter %s is a %s", name, c.Kind))
+			if c.Digits > 0 {
+				return wrong(fmt.Sprintf("counter %s is a daily sequence: compare each date of 'snowfence counters show %s'", name, name))
 			}
-			if again(c, date, greatest) {
+			if !slices.ContainsFunc(c.Lanes, func(l counter.Lane) bool { return l.Next > int64(greatest) }) {
 				found = append(found, older(key, "counter %s gave %s, and the store would give it again: see docs/restoring.md", name, last))
 			}
 		}
 	}
 	return found, nil
-}
-
-// given reads a number of a counter. That of a daily sequence is DATE:NUMBER, or a text that ends in both.
-func given(c counter.Info, last string) (date string, number int64, ok bool) {
-	if c.Digits > 0 {
-		parts := regexp.MustCompile(fmt.Sprintf(`(\d{8})(?::(\d+)|(\d{%d}))$`, c.Digits)).FindStringSubmatch(last)
-		if parts == nil {
-			return "", 0, false
-		}
-		date, last = parts[1], parts[2]+parts[3]
-		if _, err := time.Parse("20060102", date); err != nil {
-			return "", 0, false
-		}
-	}
-	n, err := strconv.ParseUint(last, 10, 63)
-	return date, int64(n), err == nil
-}
-
-// again reports whether a counter would give a number again. No date is begun that is too old.
-func again(c counter.Info, date string, number int64) bool {
-	if at := slices.IndexFunc(c.Lanes, func(l counter.Lane) bool { return l.Name == date }); at >= 0 {
-		return c.Lanes[at].Next <= number
-	}
-	_, err := c.Raised(date, number)
-	return !errors.As(err, new(*counter.DateError))
 }
 
 // pages returns the pages in the journals of this host, and changes nothing there.
