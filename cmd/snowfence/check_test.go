@@ -145,7 +145,7 @@ func TestMergesAreCheckedOnRealEngines(t *testing.T) {
 			// Worker ids 0 to 7 of eu are fenced; of us, none is.
 			p.must(t, exitOK, "workers", "import", "list", "--workers", "0-7", "--layout", "twitter", "--namespace", "eu", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
 			p.must(t, exitOK, "workers", "import", "list", "--workers", "9", "--layout", "twitter", "--namespace", "us", "--stopped-at", "2026-01-02T03:04:05Z", "--yes", "--store", at)
-			p.must(t, exitOK, "workers", "quarantine", "9", "--namespace", "us", "--store", at)
+			p.must(t, exitOK, "workers", "quarantine", "9", "--yes", "--namespace", "us", "--store", at)
 			eu, us := "eu=namespace:"+at+"#eu", "us=namespace:"+at+"#us"
 			d := merged(t, p, exitUnsafe, eu, us)
 			if d.Verdict != "possible" || d.Forecasts[0].Outcome != "possible" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ func (p program) counters() *cobra.Command {
 daily: the number that is reserved next. These verbs read counters, and raise
 them. No verb lowers one.`,
 		Example: `  snowfence counters list
-  snowfence counters set orders 500000 --dry-run`,
+  snowfence counters set orders 500000 --yes`,
 	}, p.countersList(), p.countersShow(), p.countersSet())
 }
 
@@ -88,10 +87,10 @@ func (p program) countersSet() *cobra.Command {
 		Use:   "set NAME NEXT",
 		Short: "Raise a counter's next number",
 		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
-increment, is reserved next. It shows the counter before and after, and asks. A
-number below the counter's next is refused, because such numbers are in use. If
-a process wrote meanwhile, nothing is changed. Processes still give the segments
-that they have reserved.
+increment, is reserved next. Without --yes it shows the counter before and
+after, and writes nothing. A number below the counter's next is refused, because
+such numbers are in use. If a process wrote meanwhile, nothing is changed.
+Processes still give the segments that they have reserved.
 
 A daily sequence counts each date of its own, so it needs --date. A date that
 the store does not hold is begun at NEXT. The store holds ten: if it is the
@@ -101,7 +100,7 @@ A lossy store can lose the write in a failover. There set waits until it can't,
 15 s by default, and confirms the write. With --no-wait, or if that fails, the
 exit code is 6: start no process of the counter before the time that is shown,
 and set it again then.`,
-		Example: `  snowfence counters set orders 500000 --dry-run
+		Example: `  snowfence counters set orders 500000
   snowfence counters set orders 500000 --yes
   snowfence counters set invoices 700 --date 20261122`,
 		Args: exactly(2),
@@ -129,14 +128,8 @@ and set it again then.`,
 		}
 		rows := append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...)
 		plan := page.Table(", "+registers.CounterColumns, rows)
-		said := "dry run, nothing was written\n"
-		if !w.dry {
-			if !w.yes {
-				p.note("%s", strings.TrimSuffix(plan, "\n"))
-			}
-			if err := p.confirm(cmd, w.yes, "set counter "+args[0]); err != nil {
-				return err
-			}
+		said := "nothing was written; with --yes:\n"
+		if w.yes {
 			by := counter.Operator{Process: p.process(), Clock: p.clock, Patience: w.patience}
 			after, err = counter.Set(ctx, s, after, by)
 			if err == nil || errors.As(err, new(*counter.UncertainError)) {

@@ -25,7 +25,7 @@
 //	flags.go     kinds of flags, settings as flags, arguments
 //	id_flags.go  flags of ids: --layout, and sources of ids
 //	site.go      flags that name a namespace, and its store
-//	output.go    the report of a verb as text or JSON, notes, warnings, the audit, progress, questions before a write
+//	output.go    the report of a verb as text or JSON, notes, warnings, the audit, progress, writing
 //
 // The packages below internal do not know the command line: idtext shows ids, registers shows
 // and changes the content of a store, page lays out text, doctor looks for troubles, manager

@@ -64,7 +64,7 @@ stopped. Linux only.`,
 				Host: p.process().Host, PID: strconv.Itoa(os.Getpid()), Program: strings.ToValidUTF8(name[:min(len(name), 50)], ""),
 			},
 			Clock: p.clock, Random: rand.Reader, Ahead: ahead, Arguments: args, Environ: p.environ,
-			Terminal: p.asks, Own: p.release, Note: p.note,
+			Terminal: p.terminal, Own: p.release, Note: p.note,
 		}
 		run := func(l wrap.Lender) error {
 			c.Lender = l

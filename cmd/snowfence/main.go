@@ -20,32 +20,32 @@ import (
 // program holds the environment, the streams and the clock of the verbs. Nothing else in this package
 // reads the environment, the clock or the terminal, or ends the process.
 type program struct {
-	environ []string // as os.Environ
-	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
-	closed  bool // whether stdout was closed at the start
-	asks    bool // whether stdin is a terminal, so a user can be asked
-	draws   bool // whether stderr is a terminal, so a line can be drawn over the last one
-	clock   snowfence.Clock
-	zone    *time.Location // for local times
-	slow    time.Duration  // how long a verb waits without a note
-	release func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
+	environ  []string // as os.Environ
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   io.Writer
+	closed   bool // whether stdout was closed at the start
+	terminal bool // whether stdin is a terminal
+	draws    bool // whether stderr is a terminal, so a line can be drawn over the last one
+	clock    snowfence.Clock
+	zone     *time.Location // for local times
+	slow     time.Duration  // how long a verb waits without a note
+	release  func()         // stops handling interrupts, for a verb that handles them itself; nil if nothing handles them
 }
 
 func main() {
 	clk, err := clock.Process(os.Getenv)
 	p := program{
-		environ: os.Environ(),
-		stdin:   os.Stdin,
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		closed:  isClosed(os.Stdout),
-		asks:    isTerminal(os.Stdin),
-		draws:   os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
-		clock:   clk,
-		zone:    time.Local,
-		slow:    2 * time.Second,
+		environ:  os.Environ(),
+		stdin:    os.Stdin,
+		stdout:   os.Stdout,
+		stderr:   os.Stderr,
+		closed:   isClosed(os.Stdout),
+		terminal: isTerminal(os.Stdin),
+		draws:    os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
+		clock:    clk,
+		zone:     time.Local,
+		slow:     2 * time.Second,
 	}
 	if err != nil {
 		os.Exit(p.finish(err))

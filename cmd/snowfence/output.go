@@ -14,7 +14,6 @@ package main
 //   - Text fits 80 columns, has no colour, and may change.
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -199,15 +198,14 @@ func (p program) awaiting(what string) (done func()) {
 
 // writing are the flags of a verb that writes to a store.
 type writing struct {
-	dry, yes bool
+	yes      bool             // without it the plan is shown, and nothing is written
 	patience counter.Patience // how the write becomes certain
 }
 
-// writingFlags adds --dry-run and --yes to a verb, and --no-wait if a lossy store can lose its write.
+// writingFlags adds --yes to a verb, and --no-wait if a lossy store can lose its write.
 func (p program) writingFlags(cmd *cobra.Command, losable bool) *writing {
 	w := &writing{}
-	cmd.Flags().BoolVar(&w.dry, "dry-run", false, "show what would be written, and write nothing")
-	cmd.Flags().BoolVar(&w.yes, "yes", false, "write without asking")
+	cmd.Flags().BoolVar(&w.yes, "yes", false, "write; without it the plan is shown, and nothing is written")
 	if !losable {
 		return w
 	}
@@ -218,27 +216,6 @@ func (p program) writingFlags(cmd *cobra.Command, losable bool) *writing {
 	cmd.Flags().BoolVar(&w.patience.NoWait, "no-wait", false, "do not wait until a lossy store can't lose the write: exit code 6")
 	return w
 }
-
-// confirm asks whether to go on, unless yes is set. Without a terminal, a missing --yes is an error of usage.
-func (p program) confirm(cmd *cobra.Command, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if !p.asks {
-		return usage(cmd, fmt.Errorf("%s: there is no terminal to ask on: add --yes, or --dry-run to look only", question))
-	}
-	if _, err := fmt.Fprintf(p.stderr, "snowfence: %s? [y/N] ", page.Visible(question, "")); err != nil {
-		return err
-	}
-	answer, _ := bufio.NewReader(p.stdin).ReadString('\n')
-	if word := strings.ToLower(strings.TrimSpace(answer)); word != "y" && word != "yes" {
-		return errNotConfirmed
-	}
-	return nil
-}
-
-// errNotConfirmed is returned when the user does not agree.
-var errNotConfirmed = errors.New("not confirmed: nothing was written")
 
 // The pause between two lines of progress: drawn over each other on a terminal, or written.
 const (

@@ -158,10 +158,10 @@ func (b *tab) turns(since time.Time, event, was string) (is string) {
 	return is
 }
 
-// run runs a line of the shell as an operator of the fleet does, who says yes.
+// run runs a line of the shell as an operator of the fleet does.
 func (c *fleet) run(t *testing.T, line string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "sh", "-c", line+" --yes")
+	command := exec.CommandContext(t.Context(), "sh", "-c", line)
 	command.Env = append(os.Environ(), "PATH="+filepath.Dir(executable(t, ""))+":"+os.Getenv("PATH"), "SNOWFENCE_CONFIG="+c.file)
 	output(t, command)
 }

@@ -113,7 +113,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	c := newFleet(t, time.Minute, 0, 7*time.Minute)
 	d := c.page()
 	c.borrow(t, "billing")
-	c.run(t, "snowfence workers quarantine 7")
+	c.run(t, "snowfence workers quarantine 7 --yes")
 	if *pictures != "" {
 		go traffic(t, d)
 		pause(t.Context(), 6*time.Minute)

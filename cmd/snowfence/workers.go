@@ -29,7 +29,7 @@ two ids equal.`,
 		Example: `  snowfence workers list
   snowfence workers show 7
   snowfence workers release 7 --yes
-  snowfence workers quarantine 7
+  snowfence workers quarantine 7 --yes
   snowfence workers import leaf --help`,
 	}, p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 }
@@ -175,7 +175,7 @@ times 2 to the number of worker bits, plus the worker id.
 	})
 }
 
-// operate completes a verb that reads registers, asks if it may change them, and writes.
+// operate completes a verb that reads registers, and writes them, or shows its plan.
 func (p program) operate(cmd *cobra.Command, w *writing, clearing *bool) *cobra.Command {
 	cmd.Args = exactly(1)
 	return p.onRoster(cmd, func(out *report, r *roster.Roster, args []string) error {
@@ -185,19 +185,16 @@ func (p program) operate(cmd *cobra.Command, w *writing, clearing *bool) *cobra.
 			return err
 		}
 		c := registers.Change{Verb: cmd.Name(), Clear: *clearing, Roster: r, Before: before}
-		// An impossible change is refused before the question.
+		// An impossible change is refused before anything is written.
 		if _, err := c.CarryOut(ctx, r.Dry(), roster.Patience{}); err != nil {
 			return unavailable(err)
 		}
-		ask, shown, err := c.Question(ctx)
-		if err != nil {
-			return unavailable(err)
-		}
-		if w.dry {
-			return out.answer(c.Document(true), c.Text(true)+shown)
-		}
-		if err := p.confirm(cmd, w.yes || ask == "", ask); err != nil {
-			return err
+		if !w.yes {
+			cost, err := c.Cost(ctx)
+			if err != nil {
+				return unavailable(err)
+			}
+			return out.answer(c.Document(true), c.Text(true)+cost)
 		}
 		done, err := c.CarryOut(ctx, r, w.patience)
 		for _, s := range c.Stretches(done) {
@@ -223,14 +220,13 @@ func (p program) workersRelease() *cobra.Command {
 tick is given away twice: release is always safe, whether the holder lives or
 not. A holder that lives notices within a third of its window. It ends its term,
 and claims another worker id if it is not pinned. On a store that can lose
-writes it gives no ids until that claim can't be lost: --dry-run says how long.
+writes it gives no ids until that claim can't be lost: the plan says how long.
 After a crash release frees the worker id only max-rollback (5 s) earlier.
 
-Release writes only if the register is still as it was read. If it changed,
-nothing is written and the exit code is 3. A worker id without a holder is
-refused with exit code 1.`,
+Without --yes it shows the plan. It writes only if the register is still as it
+was read. If it changed, nothing is written and the exit code is 3. A worker id
+without a holder is refused with exit code 1.`,
 		Example: `  snowfence workers release 7
-  snowfence workers release 7 --dry-run
   snowfence workers release 7 --yes -o json`,
 	}
 	return p.operate(cmd, p.writingFlags(cmd, false), new(bool))
@@ -242,18 +238,16 @@ func (p program) workersQuarantine() *cobra.Command {
 		Short: "Keep a worker id from being claimed, or let it be again",
 		Long: `Quarantine marks a worker id: no process can claim it until --clear takes the
 mark away. A running holder notices within a third of its window, and ends its
-term. So for a held worker id quarantine asks first, or needs --yes. A worker id
-that was never claimed can be quarantined too, and --clear then asks: if it is
-another system's, 'workers import' comes first. It writes only if the register
-is still as it was read, as release does.
+term. A worker id that was never claimed can be quarantined too, and the plan of
+--clear then warns: if it is another system's, 'workers import' comes first.
+Without --yes it shows the plan. It writes only if the register is still as it
+was read, as release does.
 
 A lossy store can lose a mark in a failover. There quarantine waits until it
 can't, 15 s by default, and confirms the mark. With --no-wait, or if that fails,
 the exit code is 6: repeat it after the time that is shown.`,
-		Example: `  snowfence workers quarantine 7
-  snowfence workers quarantine 0-31,40
-  snowfence workers quarantine 7 --clear
-  snowfence workers quarantine 7 --yes -o json`,
+		Example: `  snowfence workers quarantine 0-31,40 --yes
+  snowfence workers quarantine 7 --clear --yes`,
 	}
 	clearing := cmd.Flags().Bool("clear", false, "clear the mark")
 	return p.operate(cmd, p.writingFlags(cmd, true), clearing)

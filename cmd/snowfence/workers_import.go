@@ -60,7 +60,7 @@ stop, the last ids and the old system's own timestamps, plus --margin for clocks
 that were ahead. A margin of up to max-rollback (5s by default) makes no claim
 wait. A time further ahead of now than --ahead is refused as a mistake.
 
-Without --yes the plan is shown, and nothing is written unless you agree. Of a
+Without --yes the plan is shown, and nothing is written. Of a
 worker id import says create, raise (its floor), end (its term, too), keep, or
 unset: it can't be read, and so has no floor, and the exit code is 1. On a lossy
 store import waits until no floor can be lost, and confirms each. With
@@ -172,30 +172,20 @@ func (v *importing) layout() (snowfence.Layout, error) {
 	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
-// decide carries the plan out if --yes says so, or if the user agrees.
+// decide carries the plan out if --yes says so.
 func (v *importing) decide(ctx context.Context) error {
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.
 	kept := !slices.ContainsFunc(v.plan.Steps, func(s imports.Step) bool { return s.Action != imports.Keep })
 	settled := !v.made && v.roster.Traits().Loss == 0 && kept
-	if v.yes && !settled && !v.dry {
+	if v.yes && !settled {
 		return v.apply(ctx)
 	}
-	if err := v.show(false); err != nil || settled || v.dry {
+	if err := v.show(false); err != nil || settled {
 		return err
 	}
-	if !v.asks || v.form == jsonForm {
-		v.note("nothing was written: --yes writes it")
-		return nil
-	}
-	question := fmt.Sprintf("set the floor of %d worker ids", v.plan.Writes())
-	if v.plan.Writes() == 0 {
-		question = fmt.Sprintf("make sure of the floors of %d worker ids", len(v.plan.Steps))
-	}
-	if err := v.confirm(v.cmd, false, question); err != nil {
-		return err
-	}
-	return v.apply(ctx)
+	v.note("nothing was written: --yes writes it")
+	return nil
 }
 
 // apply carries the plan out and shows what was done.

@@ -119,7 +119,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			}
 
 			// Nothing is there, and reading leaves it so.
-			for _, verb := range []string{"namespace show", "namespace verify", "workers list", "workers show 7", "workers release 7 --dry-run", "workers quarantine 7"} {
+			for _, verb := range []string{"namespace show", "namespace verify", "workers list", "workers show 7", "workers release 7", "workers quarantine 7 --yes"} {
 				run(exitFailure, strings.Fields(verb)...)
 			}
 			expect(run(exitOK, "workers", "import", "list", "--workers", "5-9", "--layout", "default", "--stopped-at", "2026-01-02T03:04:05Z"), "which is new")
@@ -164,7 +164,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			if lossy {
 				cost = "a holder that lives gives no ids for 500ms: it claims another worker id, if one is free, and this store can lose a claim for so long"
 			}
-			expect(run(exitOK, "workers", "release", "7", "--dry-run"), cost)
+			expect(run(exitOK, "workers", "release", "7"), cost)
 			// Its holder may just be extending.
 			p, stdout, stderr := inTest(t)
 			for try := 0; ; try++ {
@@ -201,7 +201,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 				}
 			}
 
-			expect(run(exitOK, "workers", "quarantine", "500"), "worker 500 is quarantined")
+			expect(run(exitOK, "workers", "quarantine", "500", "--yes"), "worker 500 is quarantined")
 			expect(run(exitOK, "workers", "list", "--state", "quarantined"), "  500  quarantined")
 			expect(run(exitOK, "namespace", "show"), "namespace     default", "store         "+traits.String())
 			expect(run(exitOK, "namespace", "verify"), "namespace default: valid; 6 registers read, 0 errors")

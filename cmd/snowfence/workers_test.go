@@ -105,51 +105,6 @@ func TestWhatCannotBeReadIsListedAndIsAnErrorToVerify(t *testing.T) {
 	p.must(t, exitFailure, "workers", "quarantine", "5", "--yes", "--store", at)
 }
 
-func TestWhoIsAskedDecides(t *testing.T) {
-	l := snowfence.DefaultLayout()
-	for answer, want := range map[string]int{"y\n": exitOK, "yes\n": exitOK, "n\n": exitFailure, "\n": exitFailure, "": exitFailure} {
-		p, stdout, stderr, s, folder := inStore(t, l)
-		worker := int64(7)
-		h, err := fence.Open(t.Context(), fence.Config{Store: s, Layout: l, Worker: &worker, Window: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.asks, p.stdin = true, strings.NewReader(answer)
-		if code := p.run(t.Context(), "workers", "release", "7", "--store", "file:"+folder); code != want {
-			t.Errorf("%q: exit code %d, want %d: %s", answer, code, want, stderr)
-		}
-		if !strings.Contains(stderr.String(), "snowfence: release worker 7, held by") || (stdout.Len() > 0) != (want == exitOK) {
-			t.Errorf("%q: %s%s", answer, stdout, stderr)
-		}
-		entry, err := s.Get(t.Context(), stored.RegisterKey("default", l, 7))
-		if err != nil {
-			t.Fatal(err)
-		}
-		register, err := stored.DecodeRegister(entry.Value)
-		if err != nil || (register.Holder == "") != (want == exitOK) {
-			t.Errorf("%q: %+v, %v", answer, register, err)
-		}
-		if err := h.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestTakeOverIsWrittenWhenSomebodyAgrees(t *testing.T) {
-	for answer, want := range map[string]int{"y\n": exitOK, "n\n": exitFailure} {
-		p, stdout, stderr, s, folder := inStore(t, snowfence.DefaultLayout())
-		p.asks, p.stdin = true, strings.NewReader(answer)
-		code := p.run(t.Context(), "workers", "import", "list", "--workers", "1022,1023", "--stopped-at", "2026-01-02T03:04:05Z", "--store", "file:"+folder)
-		if code != want || !strings.Contains(stderr.String(), "set the floor of 2 worker ids? [y/N]") || !strings.Contains(stdout.String(), "2 to be written") {
-			t.Errorf("%q: exit code %d: %s%s", answer, code, stdout, stderr)
-		}
-		_, err := s.Get(t.Context(), stored.RegisterKey("default", snowfence.DefaultLayout(), 1022))
-		if (err == nil) != (want == exitOK) {
-			t.Errorf("%q: %v", answer, err)
-		}
-	}
-}
-
 // FuzzParseWorkerList holds that a list has its text's numbers, and is never too long.
 func FuzzParseWorkerList(f *testing.F) {
 	for _, seed := range []string{"all", "0", "0-31,40", "3-1", "1-", "-1", "0-9223372036854775807", "4611686018427387903-4611686018427387903", "1,,2"} {
@@ -193,7 +148,7 @@ func TestReleaseInAFullPoolSaysForHowLongThereAreNoIDs(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = h.Close(context.Background()) })
 		stdout.Reset()
-		if code := p.run(t.Context(), "workers", "release", "0", "--dry-run", "--store", "file:"+folder); code != exitOK || !strings.Contains(stdout.String(), want) {
+		if code := p.run(t.Context(), "workers", "release", "0", "--store", "file:"+folder); code != exitOK || !strings.Contains(stdout.String(), want) {
 			t.Errorf("%d holders: exit code %d: %s%s", i+1, code, stdout, stderr)
 		}
 	}

@@ -45,38 +45,27 @@ func (c *Change) CarryOut(ctx context.Context, r *roster.Roster, patience roster
 	return done, err
 }
 
-// asked returns the worker ids whose change needs a yes: as holders lose them, or as they get free without a floor.
-func (c *Change) asked() (asked []roster.Worker) {
+// Cost returns what the change costs, for its plan: of holders that lose their worker ids, or of worker ids that get free
+// without a floor.
+func (c *Change) Cost(ctx context.Context) (cost string, err error) {
+	var touched []roster.Worker
 	for i, w := range c.Before {
-		asks := c.Verb == Release || w.State == roster.Held
+		touches := c.Verb == Release || w.State == roster.Held
 		if c.Clear {
-			asks = w.Register.Until == 0
+			touches = w.Register.Until == 0
 		}
-		if asks && !unchanged(w, c.After[i]) {
-			asked = append(asked, w)
+		if touches && !unchanged(w, c.After[i]) {
+			touched = append(touched, w)
 		}
 	}
-	return asked
-}
-
-// Question returns the question before the change, and the part of the question that a dry run shows. Both are empty for a
-// change that needs no yes.
-func (c *Change) Question(ctx context.Context) (ask, shown string, err error) {
-	asked := c.asked()
 	switch {
-	case len(asked) == 0:
-		return "", "", nil
+	case len(touched) == 0:
+		return "", nil
 	case c.Clear:
-		ask = fmt.Sprintf("clear the mark of %s without a floor (if another system made ids there, ids can repeat: "+
-			"'workers import' sets a floor)", text.Count(len(asked), "worker id"))
-		return ask, "it asks first: " + ask + "\n", nil
+		return text.Count(len(touched), "worker id") + " without a floor: if another system made ids there, ids can repeat: 'workers import' sets a floor\n", nil
 	}
-	cost, err := c.cost(ctx, asked)
-	ask = fmt.Sprintf("%s %s, and %d of them are held; %s", c.Verb, text.Count(len(c.Before), "worker id"), len(asked), cost)
-	if len(c.Before) == 1 {
-		ask = fmt.Sprintf("%s worker %d, %s; %s", c.Verb, c.Before[0].Number, c.Before[0], cost)
-	}
-	return ask, cost + "\n", err
+	cost, err = c.cost(ctx, touched)
+	return cost + "\n", err
 }
 
 // Document returns the change as JSON has it: one change, or several in a list.
@@ -106,7 +95,7 @@ func (c *Change) Text(dry bool) string {
 			outcome = "is quarantined"
 		}
 		if dry {
-			begin = "dry run, nothing was written; without --dry-run: "
+			begin = "nothing was written; with --yes: "
 		}
 		if s.Unchanged {
 			end = " already"
