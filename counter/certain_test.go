@@ -79,7 +79,6 @@ func (s *setting) set(ctx context.Context, patience counter.Patience) error {
 func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	for name, x := range map[string]struct {
-		noWait    bool
 		meanwhile func(s *setting, interrupt func()) // while Set waits
 		uncertain bool
 		reason    error // of the uncertainty, if it is known
@@ -98,7 +97,6 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 				s.close(process)
 			}
 		}, took: setLoss},
-		"the operator does not wait": {noWait: true, uncertain: true},
 		"the operator is interrupted": {
 			meanwhile: func(_ *setting, interrupt func()) { at(time.Now(), 3000); interrupt() },
 			uncertain: true, reason: interrupted, took: 3 * time.Second,
@@ -110,7 +108,7 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 				ctx, interrupt := context.WithCancelCause(t.Context())
 				done := make(chan struct{})
 				begun, waited := time.Now(), time.Time{}
-				err := s.set(ctx, counter.Patience{NoWait: x.noWait, Waiting: func(until time.Time) {
+				err := s.set(ctx, counter.Patience{Waiting: func(until time.Time) {
 					waited = until
 					go func() {
 						defer close(done)
@@ -123,12 +121,10 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 				if errors.As(err, &uncertain) != x.uncertain || err != nil && !x.uncertain || !errors.Is(err, x.reason) && x.reason != nil {
 					t.Fatalf("it returned %v", err)
 				}
-				if took := time.Since(begun).Truncate(time.Second); took != x.took || !x.noWait && !waited.Equal(begun.Add(setLoss)) {
+				if took := time.Since(begun).Truncate(time.Second); took != x.took || !waited.Equal(begun.Add(setLoss)) {
 					t.Errorf("it took %s and said that it waits until %s", took, waited)
 				}
-				if !x.noWait {
-					<-done
-				}
+				<-done
 				switch {
 				case !x.uncertain:
 					s.failover(setLoss) // it takes nothing that was confirmed

@@ -97,15 +97,15 @@ the store does not hold is begun at NEXT. The store holds ten: if it is the
 eleventh, the earliest goes, and a date before all ten is refused.
 
 A lossy store can lose the write in a failover. There set waits until it can't,
-15 s by default, and confirms the write. With --no-wait, or if that fails, the
-exit code is 6: start no process of the counter before the time that is shown,
+15 s by default, and confirms the write. If that fails, the exit code is 6:
+start no process of the counter before the time that is shown,
 and set it again then.`,
 		Example: `  snowfence counters set orders 500000
   snowfence counters set orders 500000 --yes
   snowfence counters set invoices 700 --date 20261122`,
 		Args: exactly(2),
 	}
-	w := p.writingFlags(cmd, true)
+	w := p.writingFlags(cmd)
 	cmd.Flags().Var(textFlag(&date, "DATE"), "date", "count of a daily sequence, such as 20261122")
 	return p.onStore(cmd, func(ctx context.Context, out *report, s store.Store, namespace string, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)

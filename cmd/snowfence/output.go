@@ -202,18 +202,14 @@ type writing struct {
 	patience counter.Patience // how the write becomes certain
 }
 
-// writingFlags adds --yes to a verb, and --no-wait if a lossy store can lose its write.
-func (p program) writingFlags(cmd *cobra.Command, losable bool) *writing {
+// writingFlags adds --yes to a verb.
+func (p program) writingFlags(cmd *cobra.Command) *writing {
 	w := &writing{}
 	cmd.Flags().BoolVar(&w.yes, "yes", false, "write; without it the plan is shown, and nothing is written")
-	if !losable {
-		return w
-	}
 	w.patience.Waiting = func(until time.Time) {
 		at := until.UTC().Add(time.Second - 1).Format(time.RFC3339)
 		p.note("the store can lose what it acknowledged last: waiting until %s, to make sure that nothing is lost", at)
 	}
-	cmd.Flags().BoolVar(&w.patience.NoWait, "no-wait", false, "do not wait until a lossy store can't lose the write: exit code 6")
 	return w
 }
 

@@ -247,17 +247,14 @@ func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
 		stderr    string // a part of it
 	}{
 		{"counters set users 10000 --yes", false, exitOK, true, "counter users is set", ""},
-		{"counters set users 20000 --yes --no-wait", false, exitUncertain, false, "", "snowfence: counter users: " + uncertain},
 		{"counters set users 20000 --yes", true, exitUncertain, true, "", "snowfence: counter users: " + uncertain},
 		{"counters set users 20000 --yes", false, exitOK, true, "counter users is set", ""},
 		{"workers quarantine 7-9 --yes", false, exitOK, true, "worker 7-9 is quarantined", ""},
-		{"workers quarantine 10 --no-wait --yes", false, exitUncertain, false, "", "snowfence: worker 10: " + uncertain},
 		{"workers quarantine 10,11 --yes", true, exitUncertain, true, "", "snowfence: 2 worker ids: " + uncertain},
 		{"workers quarantine 10,11 --yes", false, exitOK, true, "is quarantined already", ""},
 		{"workers quarantine 7 --clear --yes", false, exitOK, false, "worker 7 is not quarantined", ""},
 		{imported, true, exitFailure, true, "", "0 of 2 worker ids were done"}, // it waits for the namespace first
-		{imported + " --no-wait", false, exitUncertain, true, "", "snowfence: 2 worker ids: " + uncertain},
-		{imported, false, exitOK, true, "keep", ""},
+		{imported, false, exitOK, true, "create", ""},
 	} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		p, stdout, stderr := inTest(t)

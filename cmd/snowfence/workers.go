@@ -229,7 +229,7 @@ without a holder is refused with exit code 1.`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --yes -o json`,
 	}
-	return p.operate(cmd, p.writingFlags(cmd, false), new(bool))
+	return p.operate(cmd, p.writingFlags(cmd), new(bool))
 }
 
 func (p program) workersQuarantine() *cobra.Command {
@@ -244,11 +244,11 @@ Without --yes it shows the plan. It writes only if the register is still as it
 was read, as release does.
 
 A lossy store can lose a mark in a failover. There quarantine waits until it
-can't, 15 s by default, and confirms the mark. With --no-wait, or if that fails,
+can't, 15 s by default, and confirms the mark. If that fails,
 the exit code is 6: repeat it after the time that is shown.`,
 		Example: `  snowfence workers quarantine 0-31,40 --yes
   snowfence workers quarantine 7 --clear --yes`,
 	}
 	clearing := cmd.Flags().Bool("clear", false, "clear the mark")
-	return p.operate(cmd, p.writingFlags(cmd, true), clearing)
+	return p.operate(cmd, p.writingFlags(cmd), clearing)
 }

@@ -63,8 +63,8 @@ wait. A time further ahead of now than --ahead is refused as a mistake.
 Without --yes the plan is shown, and nothing is written. Of a
 worker id import says create, raise (its floor), end (its term, too), keep, or
 unset: it can't be read, and so has no floor, and the exit code is 1. On a lossy
-store import waits until no floor can be lost, and confirms each. With
---no-wait, or if that fails, the exit code is 6. Import can be run again. -o
+store import waits until no floor can be lost, and confirms each. If
+that fails, the exit code is 6. Import can be run again. -o
 json streams objects of "type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
@@ -103,7 +103,7 @@ func (p program) workersImport() *cobra.Command {
 	flags.DurationVar(&old.Margin, "margin", old.Margin, "added to the latest time that is known")
 	flags.DurationVar(&old.Ahead, "ahead", old.Ahead, "most that a time of the old system may lie ahead of now")
 	flags.DurationVar(&old.Watch, "watch", old.Watch, "how long Leaf's nodes are watched for a sign of life")
-	v.writing = p.writingFlags(cmd, true)
+	v.writing = p.writingFlags(cmd)
 	s := siteFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		v.cmd = cmd

@@ -5,7 +5,7 @@ var table = places{
 	"internal/lease/drive/certain.go": {
 		"drive: an operator's write is certain though its confirmation fails": {
 			old:  "if err := confirm(ctx); err != nil {",
-			new:  "if err := confirm(ctx); p.NoWait {",
+			new:  "if err := confirm(ctx); err != nil && until.IsZero() {",
 			in:   "counter",
 			test: "TestCounterThatIsSaidToBeSetGivesNoNumberTwice",
 		},

@@ -37,7 +37,7 @@ type kept struct {
 
 // Operate calls do, whose verbs write registers, and makes certain that the store keeps them. On
 // a durable store it returns at once. On a lossy store it waits until the store can't lose the
-// writes any more, and confirms each by another write. If it can't, or is not to wait, it returns an
+// writes any more, and confirms each by another write. If it can't, it returns an
 // *[UncertainError], joined to the error of do. Only a desk can write, so that no verb can forget
 // this.
 func (r *Roster) Operate(ctx context.Context, p Patience, do func(*Desk) error) error {

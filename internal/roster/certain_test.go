@@ -111,7 +111,7 @@ func TestMarkThatOthersWriteOverIsConfirmedAnew(t *testing.T) {
 					if x.lost {
 						w.failover(writeLoss)
 					}
-					err := r.Operate(context.Background(), roster.Patience{NoWait: true}, func(d *roster.Desk) error {
+					err := r.Operate(ended(t), roster.Patience{}, func(d *roster.Desk) error {
 						_, err := x.by(context.Background(), d, w.read(r, 5))
 						return err
 					})
@@ -198,7 +198,7 @@ func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
 		w, r := lossy(t)
 		next := errors.New("the next one fails")
 		start := time.Now()
-		err := r.Operate(t.Context(), roster.Patience{NoWait: true}, func(d *roster.Desk) error {
+		err := r.Operate(ended(t), roster.Patience{}, func(d *roster.Desk) error {
 			if _, err := d.Quarantine(t.Context(), w.read(r, 5), true); err != nil {
 				return err
 			}
@@ -210,6 +210,13 @@ func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
 			t.Errorf("it returned %v", err)
 		}
 	})
+}
+
+// ended is the context of an operator who was interrupted.
+func ended(t *testing.T) context.Context {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	return ctx
 }
 
 // lossy is a namespace that is an hour old, in a lossy store.

@@ -11,9 +11,6 @@ import (
 // Patience says how an operator's write on a lossy store becomes certain. The zero value waits
 // in silence.
 type Patience struct {
-	// NoWait ends the write with an *[UncertainError] instead of the wait.
-	NoWait bool
-
 	// Waiting is called before a wait, with its end by this machine's clock. It may be nil.
 	Waiting func(until time.Time)
 }
@@ -23,17 +20,13 @@ type Patience struct {
 type UncertainError struct {
 	What   string    // counter orders, worker 7
 	Until  time.Time // when the write is older than the store's loss, by this machine's clock
-	Reason error     // why it is not confirmed; nil if its caller did not wait
+	Reason error     // why it is not confirmed
 }
 
 // Error says from when on the write is to be repeated.
 func (e *UncertainError) Error() string {
-	reason := "a failover of the store can take the write back until then"
-	if e.Reason != nil {
-		reason = e.Reason.Error()
-	}
 	until := e.Until.UTC().Add(time.Second - 1).Format(time.RFC3339) // never too early
-	return fmt.Sprintf("snowfence: %s: not certain before %s: %s: repeat it after that time", e.What, until, reason)
+	return fmt.Sprintf("snowfence: %s: not certain before %s: %v: repeat it after that time", e.What, until, e.Reason)
 }
 
 // Unwrap returns the reason.
@@ -52,9 +45,6 @@ func (p Patience) Confirm(
 ) error {
 	left := due - clock.Monotonic()
 	until := clock.Wall().Add(left)
-	if p.NoWait {
-		return &UncertainError{what, until, nil}
-	}
 	if err := p.Wait(ctx, clock, left); err != nil {
 		return &UncertainError{what, until, err}
 	}
