@@ -43,9 +43,6 @@ func (d *daemon) newRoom() *listen.Room {
 	return listen.NewRoom(limits, limits.Memory/4)
 }
 
-// Connections returns how many of the settings' connections this process has file descriptors for.
-func Connections(settings Settings) int { return listen.Connections(settings.Limits.Connections) }
-
 // protocol is one kind of front, in the table of all.
 type protocol struct {
 	name    string // in messages and metrics, and the key of its address

@@ -214,7 +214,7 @@ func (p program) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say before the first start what will go wrong",
 		Long: `Doctor reads the settings as serve does, and looks at all that a daemon of them
-needs: ports, disk, clock, store, namespaces, counters and limits. It names each
+needs: ports, disk, clock, store, namespaces and counters. It names each
 trouble with a remedy. It makes nothing, and writes to no store, so a store's
 right to write is not tried. It may run beside a daemon.
 

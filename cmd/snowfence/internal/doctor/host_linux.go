@@ -1,12 +1,6 @@
 package doctor
 
-import (
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
-)
+import "syscall"
 
 // freeAt returns how many bytes the user can still write to the file system of a folder.
 func freeAt(path string) uint64 {
@@ -20,19 +14,4 @@ func unsynced() bool {
 	const timeError = 5 // of adjtimex(2)
 	state, err := syscall.Adjtimex(new(syscall.Timex))
 	return err == nil && state == timeError
-}
-
-// contained returns the least limit of memory of the process's control groups of version 2, or 0.
-func contained() (least int64) {
-	groups, _ := os.ReadFile("/proc/self/cgroup")
-	_, path, _ := strings.Cut("\n"+string(groups), "\n0::")
-	for path = "/" + strings.TrimSpace(path); ; path = filepath.Dir(path) {
-		content, _ := os.ReadFile(filepath.Join("/sys/fs/cgroup", path, "memory.max")) //nolint:gosec // the kernel names the path
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64); err == nil && (least == 0 || n < least) {
-			least = n
-		}
-		if path == filepath.Dir(path) {
-			return least
-		}
-	}
 }

@@ -179,15 +179,6 @@ func (f folder) judge(r *Report) {
 	r.when(true, Seen, "disk", "", "%s: %s free; an fsync takes %v, at worst %v", f.path, text.Bytes(f.free), median, worst)
 }
 
-// judgeLimits judges the limits of the process: for how many connections there are file descriptors, and how much memory
-// the control group allows, 0 if that is unknown.
-func judgeLimits(r *Report, limits config.Limits, accepted int, contained int64) {
-	memory := text.Bytes(uint64(limits.Memory))
-	r.when(accepted < limits.Connections, Watch, "process", "raise nofile (ulimit -n, LimitNOFILE), or lower limits.connections", "there are file descriptors for %d connections, and limits.connections is %d", accepted, limits.Connections)
-	r.when(contained > 0 && contained < int64(limits.Memory), Wrong, "process", "give the container more memory, or lower limits.memory", "the control group allows %s, and limits.memory is %s", text.Bytes(uint64(contained)), memory)
-	r.when(true, Seen, "process", "", "%s, %s of memory", text.Count(accepted, "connection"), memory)
-}
-
 // step is by how much a clock jumps that is set. One that is slewed moves by half a millisecond a second.
 const step = 100 * time.Millisecond
 
@@ -249,7 +240,6 @@ type pool struct {
 	now                    time.Time
 	err                    error
 	census                 roster.Census
-	faults                 []roster.Finding // the first of each check
 	pinned                 error            // why a pinned worker id can't be claimed
 	barred                 bool             // it is quarantined
 }
@@ -261,9 +251,6 @@ func (p pool) judge(r *Report) {
 	r.when(left < counter.NearEnd, worse(left <= 0), check, wayOn, "%s: the time of layout %s ends on %s", name, p.Layout, ends)
 	r.when(p.fresh && p.mustExist, Wrong, check, "see docs/restoring.md", "%s is not there, and store-must-exist is set", name)
 	r.when(p.err != nil && !p.fresh, Wrong, check, "compare the settings with 'snowfence namespace show', or set another namespace", "%s: %v", name, p.err)
-	for _, f := range p.faults {
-		r.when(f.Severity != roster.Note, worse(f.Severity == roster.Fault), check, "'snowfence namespace verify' lists all such registers", "%s: %s: %s: %s", name, f.Check, f.Key, f.Text)
-	}
 	if p.fresh || p.err != nil {
 		r.when(true, Seen, check, "", "%s: lasts until %s; its worker ids are not known", name, ends)
 		return

@@ -61,7 +61,6 @@ func Examine(ctx context.Context, c Config) *Report {
 	for _, path := range slices.Sorted(maps.Keys(folders)) {
 		seeFolder(path, folders[path], c.Clock).judge(r)
 	}
-	judgeLimits(r, all.Limits, daemon.Connections(all), contained())
 	stores := map[string]*opened{} // by URL
 	defer func() {
 		for _, o := range stores {
@@ -233,12 +232,6 @@ func (p *pool) see(ctx context.Context, s store.Store, clock snowfence.Clock) {
 	for w, err := range r.Workers(ctx) {
 		if p.err = errors.Join(p.err, err); err == nil {
 			r.Count(&p.census, w)
-		}
-	}
-	for f, err := range r.Verify(ctx, nil) {
-		p.err = errors.Join(p.err, err)
-		if !slices.ContainsFunc(p.faults, func(other roster.Finding) bool { return other.Check == f.Check }) {
-			p.faults = append(p.faults, f)
 		}
 	}
 }
