@@ -219,9 +219,8 @@ trouble with a remedy. It makes nothing, and writes to no store, so a store's
 right to write is not tried. It may run beside a daemon.
 
 "wrong" keeps the daemon from starting, from giving ids or from being trusted.
-"watch" is for an operator to look at. "note" is good to know. The figures that
-were seen come first. -o json prints {"healthy","findings":[{"severity","check",
-"text","remedy"}]}, with the figures as "seen".
+"watch" is for an operator to look at. "note" is good to know. -o json prints
+{"healthy","findings":[{"severity","check","text","remedy"}]}.
 
 Exit codes: 0 healthy, 1 something is wrong, or to watch with --strict; 2 usage,
 130 interrupted by SIGINT, 143 by SIGTERM.`,

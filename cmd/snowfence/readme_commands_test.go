@@ -20,7 +20,7 @@ import (
 var readmeAnswers = map[string]string{
 	"curl -fX POST '127.0.0.1:7600/v1/generators/default/ids?count=3'":      `{"ids":["`,
 	"go install ./cmd/snowfence":                                            "",
-	"snowfence doctor --config /etc/snowfence/ids.yaml":                     "\nhealthy: 0 wrong",
+	"snowfence doctor --config /etc/snowfence/ids.yaml":                     "healthy: 0 wrong",
 	"redis-cli -p 7601 INCR default":                                        "",
 	"redis-cli -p 7601 ID.NEXT default COUNT 3":                             "",
 	"curl -f 127.0.0.1:7600/api/snowflake/get/default":                      "",

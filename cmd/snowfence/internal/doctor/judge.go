@@ -33,15 +33,14 @@ const (
 	Wrong Severity = "wrong" // the daemon does not start, gives no ids, or can't be trusted
 	Watch Severity = "watch" // it serves, and an operator should look
 	Note  Severity = "note"  // it is good to know
-	Seen  Severity = "seen"  // the figures of a check: they need no remedy
 )
 
-// Finding is one trouble, or the figures of a check.
+// Finding is one trouble, or a note.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Check    string   `json:"check"`
 	Text     string   `json:"text"`
-	Remedy   string   `json:"remedy,omitempty"`
+	Remedy   string   `json:"remedy"`
 }
 
 // Report is the result of an examination.
@@ -62,26 +61,20 @@ func (r *Report) Healthy(strict bool) bool {
 	return r.count(Wrong) == 0 && !(strict && r.count(Watch) > 0)
 }
 
-// Text returns the figures, the troubles with their remedies, and the verdict.
+// Text returns the findings with their remedies, and the verdict.
 func (r *Report) Text(strict bool) string {
-	var seen, troubles page.Page
-	var rows [][]string
+	var p page.Page
 	for _, x := range r.Findings {
-		if x.Severity == Seen {
-			rows = append(rows, []string{x.Check, x.Text})
-			continue
-		}
-		troubles.Line("")
-		troubles.Wrapped(fmt.Sprintf("%-7s", x.Severity+":"), x.Check+": "+x.Text)
-		troubles.Wrapped("       ", x.Remedy)
+		p.Wrapped(fmt.Sprintf("%-7s", x.Severity+":"), x.Check+": "+x.Text)
+		p.Wrapped("       ", x.Remedy)
+		p.Line("")
 	}
-	seen.Table("", "check,seen", rows)
 	verdict := "healthy"
 	if !r.Healthy(strict) {
 		verdict = "not healthy"
 	}
-	troubles.Line("\n%s: %d wrong, %d to watch", verdict, r.count(Wrong), r.count(Watch))
-	return seen.String() + troubles.String()
+	p.Line("%s: %d wrong, %d to watch", verdict, r.count(Wrong), r.count(Watch))
+	return p.String()
 }
 
 // when adds a finding under a condition, each once.
@@ -140,7 +133,6 @@ func (s settings) judge(r *Report) {
 		host, _, _ := net.SplitHostPort(f[1]) // what can't be parsed is among the faults
 		r.when(s.Insecure && f[0] != "health" && !config.Loopback(host), Watch, check, "set tls.certificate, tls.key and token-file, or a loopback address", "%s: every host that reaches %s can take ids", f[0], f[1])
 	}
-	r.when(true, Seen, check, "", "generators %s", strings.Join(s.Names(), ", "))
 }
 
 // judgePort judges why a front's address can't be listened on, and whether a daemon of these settings is live.
@@ -149,7 +141,6 @@ func judgePort(r *Report, front, address string, err error, live bool) {
 	r.when(taken && live, Note, "ports", "end that daemon before another one starts", "%s: %s is in use, and a daemon of these settings already runs", front, address)
 	r.when(taken && !live, Wrong, "ports", "end the program there ('ss -ltnp' names it), or set "+front+" to another address", "%s: %s is in use", front, address)
 	r.when(err != nil && !taken, Wrong, "ports", "set "+front+" to an address of this host that the user may listen on", "%s: %v", front, err)
-	r.when(err == nil, Seen, "ports", "", "%s: %s is free", front, address)
 }
 
 // folder is a folder that the daemon writes to.
@@ -176,7 +167,6 @@ func (f folder) judge(r *Report) {
 	r.when(f.system.Forgets != "", Watch, "disk", "use a disk or a volume", "%s: %s", f.path, f.system.Warning())
 	r.when(f.free > 0 && f.free < littleRoom, worse(f.must && f.free < noRoom), "disk", "make room", "%s: only %s are free", f.path, text.Bytes(f.free))
 	r.when(median > slowSync, Watch, "disk", "use a faster disk: each write to the store waits for fsyncs", "%s: an fsync takes %v, at worst %v", f.path, median, worst)
-	r.when(true, Seen, "disk", "", "%s: %s free; an fsync takes %v, at worst %v", f.path, text.Bytes(f.free), median, worst)
 }
 
 // step is by how much a clock jumps that is set. One that is slewed moves by half a millisecond a second.
@@ -186,7 +176,6 @@ const step = 100 * time.Millisecond
 func judgeClock(r *Report, other string, ahead, most time.Duration) {
 	off, ahead := ahead.Abs(), ahead.Round(time.Millisecond)
 	r.when(off > most, worse(off > stored.ClockTolerance), "clock", "set the clocks right by NTP", "this host's clock is %v ahead of %s: more than %v", ahead, other, most)
-	r.when(true, Seen, "clock", "", "%v ahead of %s", ahead, other)
 }
 
 // opened is a store, and observations of it.
@@ -215,8 +204,7 @@ func (o *opened) judge(r *Report) {
 	for _, w := range o.warnings {
 		r.when(true, Watch, "store", engines, "%s: %s", o.name, w)
 	}
-	r.when(missing, Seen, "store", "", "%s is new: the first start makes it", o.name)
-	r.when(o.err == nil, Seen, "store", "", "%s; a read takes %v, at worst %v; writing was not tried", o.traits, median, worst)
+	r.when(o.err == nil, Note, "store", "writing was not tried", "%s; a read takes %v, at worst %v", o.traits, median, worst)
 }
 
 // judgeFor judges whether the store will do for a generator.
@@ -240,8 +228,8 @@ type pool struct {
 	now                    time.Time
 	err                    error
 	census                 roster.Census
-	pinned                 error            // why a pinned worker id can't be claimed
-	barred                 bool             // it is quarantined
+	pinned                 error // why a pinned worker id can't be claimed
+	barred                 bool  // it is quarantined
 }
 
 func (p pool) judge(r *Report) {
@@ -252,7 +240,6 @@ func (p pool) judge(r *Report) {
 	r.when(p.fresh && p.mustExist, Wrong, check, "see docs/restoring.md", "%s is not there, and store-must-exist is set", name)
 	r.when(p.err != nil && !p.fresh, Wrong, check, "compare the settings with 'snowfence namespace show', or set another namespace", "%s: %v", name, p.err)
 	if p.fresh || p.err != nil {
-		r.when(true, Seen, check, "", "%s: lasts until %s; its worker ids are not known", name, ends)
 		return
 	}
 	free, alone := c.Capacity-c.Taken(), !p.live && !p.Standby && c.Counts[roster.Resting] == 0 // or a holder is ours, or leaves
@@ -264,7 +251,6 @@ func (p pool) judge(r *Report) {
 		apart := old.Age() - young.Age() - old.Register.Window/3 // so long ago an extension may be
 		r.when(apart > p.Policy.MaxRollback, Watch, "clock", "set the clocks of both hosts right by NTP", "%s: the clocks of %s and of %s are at least %v apart", name, old.Register.Process, young.Register.Process, apart.Round(time.Millisecond))
 	}
-	r.when(true, Seen, check, "", "%s: lasts until %s; of %d worker ids %d are held, %d of them lent, and %d are free", name, ends, c.Capacity, c.Counts[roster.Held], c.Lent, free)
 }
 
 // judgeCounter judges how near a counter is to its limit, by the rules of docs/running-out.md.
@@ -276,7 +262,6 @@ func judgeCounter(r *Report, i counter.Info, err error, now time.Time) {
 	used, left := float64(next-i.Start)/float64(i.Increment), max(float64(i.Limit-next)/float64(i.Increment)+1, 0)
 	soon := i.Kind != stored.Daily && lived > 24*time.Hour && left/max(used, 1)*float64(lived) < float64(counter.NearEnd)
 	r.when(left*9 <= used || soon, worse(left < 1), "counters", "docs/running-out.md has the way on", "counter %s: %.0f numbers are left up to its limit, %d", i.Name, left, i.Limit)
-	r.when(true, Seen, "counters", "", "%s: %.0f numbers are left", i.Name, left)
 }
 
 // spread returns the median and the worst of some times, or zeros.

@@ -27,7 +27,7 @@ func compare(t *testing.T, r *Report, want ...string) {
 	t.Helper()
 	left := slices.Clone(want)
 	for _, f := range r.Findings {
-		if f.Severity == Seen {
+		if f.Severity == Note && f.Check == "store" { // the figures of a read
 			continue
 		}
 		line := string(f.Severity) + " " + f.Check + ": " + f.Text

@@ -44,7 +44,7 @@ const patience = 15 * time.Second
 
 // Examine looks at all that a daemon of the settings needs.
 func Examine(ctx context.Context, c Config) *Report {
-	r, wall, begun, all := new(Report), c.Clock.Wall(), c.Clock.Monotonic(), c.Settings
+	r, wall, begun, all := &Report{Findings: []Finding{}}, c.Clock.Wall(), c.Clock.Monotonic(), c.Settings
 	seeSettings(all, cmp.Or(c.Loading, daemon.Check(all)), wall).judge(r)
 	if c.Loading != nil {
 		return r
@@ -85,7 +85,7 @@ func Examine(ctx context.Context, c Config) *Report {
 	}
 	r.when(unsynced(), Watch, "clock", "run chrony, ntpd or systemd-timesyncd; for a container, on its host", "the kernel says that the clock is not synchronised")
 	judgeClock(r, "its own ticks since the start of this check", c.Clock.Wall().Sub(wall)-(c.Clock.Monotonic()-begun), step)
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return strings.Compare(string(b.Severity), string(a.Severity)) }) // wrong, watch, seen, note
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return strings.Compare(string(b.Severity), string(a.Severity)) }) // wrong, watch, note
 	return r
 }
 
