@@ -249,7 +249,7 @@ func TestVerbsThatWriteToALossyStoreSayWhenTheyAreCertain(t *testing.T) {
 		{"counters set users 10000 --yes", false, exitOK, true, "counter users is set", ""},
 		{"counters set users 20000 --yes", true, exitUncertain, true, "", "snowfence: counter users: " + uncertain},
 		{"counters set users 20000 --yes", false, exitOK, true, "counter users is set", ""},
-		{"workers quarantine 7-9 --yes", false, exitOK, true, "worker 7-9 is quarantined", ""},
+		{"workers quarantine 7-9 --yes", false, exitOK, true, "worker 9 is quarantined", ""},
 		{"workers quarantine 10,11 --yes", true, exitUncertain, true, "", "snowfence: 2 worker ids: " + uncertain},
 		{"workers quarantine 10,11 --yes", false, exitOK, true, "is quarantined already", ""},
 		{"workers quarantine 7 --clear --yes", false, exitOK, false, "worker 7 is not quarantined", ""},

@@ -197,9 +197,9 @@ func (p program) operate(cmd *cobra.Command, w *writing, clearing *bool) *cobra.
 			return out.answer(c.Document(true), c.Text(true)+cost)
 		}
 		done, err := c.CarryOut(ctx, r, w.patience)
-		for _, s := range c.Stretches(done) {
-			if !s.Unchanged {
-				p.audit("workers "+c.Verb, "namespace", r.Name(), "worker", s.Workers, "before", s.Before, "after", s.After)
+		for i, w := range before[:done] {
+			if was, is, written := c.Of(i); written {
+				p.audit("workers "+c.Verb, "namespace", r.Name(), "worker", w.Number, "before", was, "after", is)
 			}
 		}
 		if err != nil && 0 < done && done < len(before) {

@@ -87,47 +87,28 @@ func (c *Change) Document(dry bool) page.Object {
 // Text returns the change in words.
 func (c *Change) Text(dry bool) string {
 	var p page.Page
-	for _, s := range c.Stretches(len(c.Before)) {
+	for i, before := range c.Before {
+		was, is, written := c.Of(i)
 		begin, outcome, end := "", "is not quarantined", ""
 		if c.Verb == Release {
 			outcome = "has no holder any more"
-		} else if s.last.Register.Quarantined {
+		} else if c.After[i].Register.Quarantined {
 			outcome = "is quarantined"
 		}
 		if dry {
 			begin = "nothing was written; with --yes: "
 		}
-		if s.Unchanged {
+		if !written {
 			end = " already"
 		}
-		p.Line("%sworker %s %s%s\n  before: %s\n  after:  %s", begin, s.Workers, outcome, end, s.Before, s.After)
+		p.Line("%sworker %d %s%s\n  before: %s\n  after:  %s", begin, before.Number, outcome, end, was, is)
 	}
 	return p.String()
 }
 
-// Stretch is a run of worker ids that an operation changed alike.
-type Stretch struct {
-	Workers       text.Range
-	Before, After string // the worker id in full, or the state that several have in common
-	Unchanged     bool   // nothing was written
-	last          roster.Worker
-}
-
-// Stretches returns the first n worker ids, neighbours together.
-func (c *Change) Stretches(n int) (all []Stretch) {
-	for i, before := range c.Before[:n] {
-		after := c.After[i]
-		if len(all) > 0 {
-			s, last := &all[len(all)-1], c.Before[i-1]
-			if before.Number == s.Workers.Last+1 && StateText(before) == StateText(last) &&
-				StateText(after) == StateText(s.last) && unchanged(before, after) == s.Unchanged {
-				s.Workers.Last, s.Before, s.After, s.last = before.Number, StateText(before), StateText(after), after
-				continue
-			}
-		}
-		all = append(all, Stretch{text.Range{First: before.Number, Last: before.Number}, worded(before), worded(after), unchanged(before, after), after})
-	}
-	return all
+// Of returns how a worker id was and is, in one line each, and whether it was written.
+func (c *Change) Of(i int) (before, after string, written bool) {
+	return worded(c.Before[i]), worded(c.After[i]), !unchanged(c.Before[i], c.After[i])
 }
 
 // unchanged reports whether nothing was written: each write has a mark.
