@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +14,6 @@ import (
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
-
-// maxRows is how many worker ids the text lists: the lowest. JSON lists all.
-const maxRows = 10_000
 
 func (p program) workers() *cobra.Command {
 	return group(&cobra.Command{
@@ -67,7 +63,6 @@ func readWorkers(cmd *cobra.Command, r *roster.Roster, arg string) (workers []ro
 }
 
 func (p program) workersList() *cobra.Command {
-	var states []roster.State
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List who holds which worker id until when",
@@ -82,67 +77,40 @@ crashed, is paused or cut off, or its clock is behind. WRITTEN is the age of the
 last write by the store's clock, or by this host's if the store has none.
 "ahead" means that the holder's clock is ahead, by at least as much.
 
-Text lists the lowest 10000. -o json streams: one object a line with
-"type":"worker", and a last one with "type":"pool".`,
+-o json streams: one object a line with "type":"worker", and a last one with
+"type":"pool".`,
 		Example: `  snowfence workers list
-  snowfence workers list --state held,resting
   snowfence workers list --store file:/srv/snowfence --namespace orders
   snowfence workers list -o json | jq 'select(.silent)'`,
 	}
-	words := text.Strings(roster.States())
-	parse := func(list string) (states []roster.State, err error) {
-		for word := range strings.SplitSeq(list, ",") {
-			if !slices.Contains(words, word) {
-				return nil, fmt.Errorf("%q is no state: must be of %s", word, strings.Join(words, ", "))
-			}
-			states = append(states, roster.State(word))
-		}
-		return states, nil
-	}
-	list := &parsed[[]roster.State]{value: &states, word: "STATE,...", parse: parse}
-	cmd.Flags().Var(list, "state", "list these only: "+strings.Join(words, ", "))
-	completeFlag(cmd, "state", words...)
-	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
-		return out.list(cmd.Context(), r, states)
-	})
+	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error { return out.list(cmd.Context(), r) })
 }
 
-// list prints the worker ids of some states, or all if states is empty. JSON is printed while the registers are
-// read. The table comes at the end, because it needs all widths first, and shows the lowest worker ids only.
-func (out *report) list(ctx context.Context, r *roster.Roster, states []roster.State) error {
-	census, listed := r.Census(), 0
-	var lowest []roster.Worker
-	cut := func() {
-		slices.SortFunc(lowest, func(a, b roster.Worker) int {
-			return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Key, b.Key))
-		})
-		lowest = lowest[:min(len(lowest), maxRows)]
-	}
+// list prints the worker ids. JSON is printed while the registers are read. The table comes at the end, because it needs all
+// widths first.
+func (out *report) list(ctx context.Context, r *roster.Roster) error {
+	census := r.Census()
+	var all []roster.Worker
 	for w, err := range r.Workers(ctx) {
 		if err != nil {
 			return unavailable(err)
 		}
 		r.Count(&census, w)
-		if len(states) > 0 && !slices.Contains(states, w.State) {
-			continue
-		}
-		listed++
 		if err := out.object(registers.WorkerOf(r, w)); err != nil {
 			return err
 		}
-		if lowest = append(lowest, w); len(lowest) == 2*maxRows {
-			cut()
+		if out.form != jsonForm {
+			all = append(all, w)
 		}
 	}
 	if err := out.object(registers.PoolOf(r, census)); err != nil {
 		return err
 	}
-	cut()
-	if more := listed - len(lowest); more > 0 && out.form != jsonForm {
-		defer out.note("%d more are not shown: -o json lists all", more)
-	}
+	slices.SortFunc(all, func(a, b roster.Worker) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Key, b.Key))
+	})
 	out.WriteString(registers.PoolText(r, census))
-	if out.rows = registers.Rows(lowest...); len(lowest) > 0 {
+	if out.rows = registers.Rows(all...); len(all) > 0 {
 		out.Line("")
 	}
 	return out.end(registers.Columns)

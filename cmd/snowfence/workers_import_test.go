@@ -202,7 +202,7 @@ func TestOperatorsVerbsWorkOnEveryEngine(t *testing.T) {
 			}
 
 			expect(run(exitOK, "workers", "quarantine", "500", "--yes"), "worker 500 is quarantined")
-			expect(run(exitOK, "workers", "list", "--state", "quarantined"), "  500  quarantined")
+			expect(run(exitOK, "workers", "list"), "  500  quarantined")
 			expect(run(exitOK, "namespace", "show"), "namespace     default", "store         "+traits.String())
 			expect(run(exitOK, "namespace", "verify"), "namespace default: valid; 6 registers read, 0 errors")
 		})

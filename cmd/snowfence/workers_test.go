@@ -81,14 +81,14 @@ func TestWhatCannotBeReadIsListedAndIsAnErrorToVerify(t *testing.T) {
 	if err != nil || cut == "" {
 		t.Fatalf("no file of worker 5: %v", err)
 	}
-	if code := p.run(t.Context(), "workers", "list", "--store", "file:"+folder, "--state", "unreadable", "-o", "json"); code != exitOK {
+	if code := p.run(t.Context(), "workers", "list", "--store", "file:"+folder, "-o", "json"); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	found := lines(t, stdout.String())
-	if len(found) != 4 || found[3].Type != "pool" || found[3].Registers != 4 {
+	if len(found) != 5 || found[4].Type != "pool" || found[4].Registers != 4 {
 		t.Fatalf("list: %s", stdout)
 	}
-	for i, x := range found[:3] {
+	for i, x := range found[1:4] {
 		if x.Error == "" || x.Worker == nil || *x.Worker != int64(3+i) {
 			t.Errorf("%+v", x)
 		}

@@ -246,7 +246,7 @@ func (p pool) judge(r *Report) {
 	r.when(p.barred, Wrong, check, "ask why; then 'snowfence workers quarantine N --clear --yes', or pin another worker id", "%s: %v", name, p.pinned)
 	r.when(p.pinned != nil && !p.barred, worse(alone), check, "end its holder, or pin another worker id", "%s: %v", name, p.pinned)
 	r.when(free*10 < c.Capacity, worse(free == 0 && alone), check, "'snowfence workers list' shows the holders; "+wayOn, "%s: of %d worker ids %d are free", name, c.Capacity, free)
-	r.when(c.Silent > 0, Watch, check, "look for processes that crashed, hang or are cut off: 'snowfence workers list --state held'", "%s: %s missed the time to extend", name, text.Count(c.Silent, "holder"))
+	r.when(c.Silent > 0, Watch, check, "look for processes that crashed, hang or are cut off: 'snowfence workers list' marks them silent", "%s: %s missed the time to extend", name, text.Count(c.Silent, "holder"))
 	if old, young := c.Oldest, c.Youngest; old != nil {
 		apart := old.Age() - young.Age() - old.Register.Window/3 // so long ago an extension may be
 		r.when(apart > p.Policy.MaxRollback, Watch, "clock", "set the clocks of both hosts right by NTP", "%s: the clocks of %s and of %s are at least %v apart", name, old.Register.Process, young.Register.Process, apart.Round(time.Millisecond))
