@@ -21,16 +21,10 @@ func (p program) bounds() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bounds FROM TO",
 		Short: "Print the lowest and the highest id of a span of time",
-		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, and the
-times in them, for a query by the primary key. FROM belongs to the span, TO does
-not. A time outside of the layout's life is cut off, with a note. The bounds of
-the layout uuid8 hold for UUIDs of version 7, too.
-
-A time is a date, an RFC 3339 instant, Unix milliseconds, now, or relative to
-now: -90m, -24h, -7d, +1h. A date begins at midnight in UTC.`,
+		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, for a
+query by the primary key. FROM belongs to the span, TO does not. A time is a
+date (UTC), an RFC 3339 instant, Unix milliseconds, now, or relative: -24h, -7d.`,
 		Example: `  snowfence bounds 2026-11-01 2026-12-01
-  snowfence bounds -24h now --layout twitter
-  snowfence bounds -24h now --layout uuid8
   snowfence bounds -7d now --config snowfence.yaml -g orders -o json`,
 		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
 	}
@@ -93,19 +87,10 @@ func (p program) sql() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sql postgres|mysql|sqlite",
 		Short: "Print SQL functions that read ids in a database",
-		Long: `Sql prints plain SQL that takes the ids of a layout apart in a database. It
-needs no extension and no special rights. Run it once, as a migration.
-
-PostgreSQL, MySQL and MariaDB get functions, here with the prefix orders:
-
-  orders_tick(id), orders_time(id)        the time, to the microsecond
-  orders_datacenter(id), orders_worker(id), orders_sequence(id)
-  orders_from(time), orders_until(time)   bounds for scans by key
-
-SQLite has no stored functions. It gets a view, orders_ids, of the ids in
---table and --column: id, tick, datacenter, worker, sequence, time.`,
+		Long: `Sql prints plain SQL that takes the ids of a layout apart in a database:
+functions for PostgreSQL, MySQL and MariaDB, a view for SQLite. Run it once, as
+a migration. docs/database.md has examples.`,
 		Example: `  snowfence sql postgres --layout twitter --prefix orders | psql shop
-  snowfence sql mysql --config snowfence.yaml -g orders --prefix orders
   snowfence sql sqlite --prefix orders --column order_id | sqlite3 shop.db`,
 		Args:      exactly(1),
 		ValidArgs: text.Strings(sqlfunc.Databases()),

@@ -29,11 +29,9 @@ func (p program) configCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say whether the configuration is valid",
-		Long: `Check reads the configuration as serve does, and names everything that is wrong
-with it, with line and column. It reads the files of tokens and of TLS, and
-the files in the store's URL. It opens no store and no port. It warns when ids
-will stop. The exit code of an invalid configuration is 2. -o json
-prints {"valid":…,"generators":[…],"faults":[{"key","value","from","reason"}]}.`,
+		Long: `Check reads the configuration and its files as serve does, and names everything
+that is wrong, with line and column (exit code 2). It opens no store and no
+port.`,
 		Example: `  snowfence config check
   snowfence config check --config snowfence.yaml -o json`,
 	}
@@ -66,10 +64,8 @@ func (p program) configPrint() *cobra.Command {
 		Short: "Print every setting in effect and where it came from",
 		Long: `Print writes the whole configuration: as text it is a YAML file with a comment
 beside each setting that is not at its default, saying where it came from. A
-password in a URL is printed as xxxxx: write ${NAME} there, so that a variable
-has it. -o json prints {"settings":[{"key","value","from"}]}.`,
-		Example: `  snowfence config print
-  snowfence config print --config snowfence.yaml
+password in a URL is printed as xxxxx: write ${NAME} there.`,
+		Example: `  snowfence config print --config snowfence.yaml
   SNOWFENCE_HTTP=127.0.0.1:8080 snowfence config print -o json`,
 	}
 	out := p.report(cmd)

@@ -31,8 +31,7 @@ func (p program) countersList() *cobra.Command {
 		Use:   "list",
 		Short: "List the counters of a namespace",
 		Long: `List shows every counter of a namespace with its next number, or, of a daily
-sequence, the next number of each date that the store holds. -o json prints one
-object a line.`,
+sequence, the next number of each date that the store holds.`,
 		Example: `  snowfence counters list
   snowfence counters list -g invoices -o json`,
 	}, func(ctx context.Context, out *report, s store.Store, namespace string, _ []string) error {
@@ -88,21 +87,10 @@ func (p program) countersSet() *cobra.Command {
 		Short: "Raise a counter's next number",
 		Long: `Set raises a counter: NEXT, or the first number above it of the counter's
 increment, is reserved next. Without --yes it shows the counter before and
-after, and writes nothing. A number below the counter's next is refused, because
-such numbers are in use. If a process wrote meanwhile, nothing is changed.
-Processes still give the segments that they have reserved.
-
-A daily sequence counts each date of its own, so it needs --date. A date that
-the store does not hold is begun at NEXT. The store holds ten: if it is the
-eleventh, the earliest goes, and a date before all ten is refused.
-
-A lossy store can lose the write in a failover. There set waits until it can't,
-15 s by default, and confirms the write. If that fails, the exit code is 6:
-start no process of the counter before the time that is shown,
-and set it again then.`,
+after. Processes still give the numbers that they have reserved. On a lossy
+store exit code 6 means: set it again after the time that is shown.`,
 		Example: `  snowfence counters set orders 500000
-  snowfence counters set orders 500000 --yes
-  snowfence counters set invoices 700 --date 20261122`,
+  snowfence counters set invoices 700 --date 20261122 --yes`,
 		Args: exactly(2),
 	}
 	w := p.writingFlags(cmd)

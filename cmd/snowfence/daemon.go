@@ -29,22 +29,11 @@ func (p program) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Hand out ids over HTTP",
-		Long: `Serve runs the daemon. It needs no configuration: ids come from one generator
-named "default", fenced by a store in the state directory, at 127.0.0.1:7600.
-Daemons that share one space of ids name one folder with --data, or one store
-with --store.
-
-On SIGHUP the daemon reads the log's level, and the files of tokens and TLS,
-again. On an interrupt or SIGTERM it serves on for limits.linger, not ready, if
-that is set. Then it finishes the requests under way and gives the worker ids
-back. A second one ends the process at once, which is as safe, but the worker
-ids rest until their windows end.
-
-Every setting can also stand in a configuration file or in a variable:
-'snowfence config print' lists them all, with where each came from.`,
+		Long: `Serve runs the daemon. It needs no configuration: ids come from a generator
+named "default", by a store in the state directory, at 127.0.0.1:7600. Daemons
+of one space of ids name one folder with --data, or one --store. SIGHUP reads
+the log's level, tokens and TLS again; SIGTERM ends it in order.`,
 		Example: `  snowfence serve
-  curl -X POST 'http://127.0.0.1:7600/v1/generators/default/ids?count=3'
-  snowfence serve --http 127.0.0.1:8080 --data /var/lib/snowfence
   snowfence serve --config /etc/snowfence.yaml --log-format json`,
 	}
 	s := settingFlags(cmd)
@@ -164,19 +153,12 @@ func (p program) ready() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ready [URL]",
 		Short: "Ask a daemon whether it is ready",
-		Long: `Ready asks a daemon's /readyz. The exit code is 0 if every generator gives ids,
-or stands by and nothing is wrong, and 3 if not, or if no daemon answers within
-5 s. With --active it asks /activez: one that stands by counts as not active.
-With --generator it asks for one generator alone. It is for probes that run a
-program, such as those of containers.
-
-URL is the daemon's address, such as http://127.0.0.1:7600. Without it, the
-address is that of health, http or admin in the configuration, the first that
-is set. The verb sends no token, and takes any certificate.`,
-		Example: `  snowfence ready
-  snowfence ready --config /etc/snowfence.yaml
-  snowfence ready http://127.0.0.1:7600 -g orders
-  snowfence ready --active`,
+		Long: `Ready asks a daemon's /readyz, or /activez with --active: one that stands by is
+ready, and not active. The exit code is 3 if it is not, or if no daemon answers
+within 5 s. URL is by default that of health, http or admin in the
+configuration. The verb sends no token, and takes any certificate.`,
+		Example: `  snowfence ready --config /etc/snowfence.yaml
+  snowfence ready http://127.0.0.1:7600 -g orders`,
 		Args: func(cmd *cobra.Command, args []string) error { return noArguments(cmd, args[min(1, len(args)):]) },
 	}
 	generatorFlag(cmd, &generator, "ask for this generator alone (default: for all)")
@@ -213,19 +195,11 @@ func (p program) doctor() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say before the first start what will go wrong",
-		Long: `Doctor reads the settings as serve does, and looks at all that a daemon of them
-needs: ports, disk, clock, store, namespaces and counters. It names each
-trouble with a remedy. It makes nothing, and writes to no store, so a store's
-right to write is not tried. It may run beside a daemon.
-
-"wrong" keeps the daemon from starting, from giving ids or from being trusted.
-"watch" is for an operator to look at. "note" is good to know. -o json prints
-{"healthy","findings":[{"severity","check","text","remedy"}]}.
-
-Exit codes: 0 healthy, 1 something is wrong, or to watch with --strict; 2 usage,
-130 interrupted by SIGINT, 143 by SIGTERM.`,
-		Example: `  snowfence doctor
-  snowfence doctor --config /etc/snowfence.yaml --strict
+		Long: `Doctor reads the settings as serve does, looks at ports, disk, clock, store,
+namespaces and counters, and names each trouble with a remedy. It makes nothing,
+writes to no store, and may run beside a daemon. The exit code is 1 if something
+is wrong, or to watch with --strict. See docs/doctor.md.`,
+		Example: `  snowfence doctor --config /etc/snowfence.yaml --strict
   snowfence doctor -o json | jq '.findings[] | select(.severity == "wrong")'`,
 	}
 	out, s := p.report(cmd), settingFlags(cmd)
@@ -248,15 +222,11 @@ func (p program) token() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Make a token for clients of the daemon",
-		Long: `Token makes a random token and the line that grants it. The line goes into the
-file that the setting token-file names; the token goes to the client, and is
-stored nowhere else: the line has its hash alone.
-
-The daemon reads the file again when it changes. A token whose line is taken out
-is refused from then on, on open connections, too.`,
+		Long: `Token makes a random token and the line that grants it. The line, which has its
+hash alone, goes into the file that the setting token-file names; the token goes
+to the client. A running daemon reads the file again when it changes.`,
 		Example: `  snowfence token billing --generators orders,invoices
-  snowfence token prometheus --generators -
-  snowfence token import --rate 5000 -o json`,
+  snowfence token prometheus --generators -`,
 		Args: exactly(1),
 	}
 	out := p.report(cmd)

@@ -27,31 +27,11 @@ func (p program) decode() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decode ID...",
 		Short: "Show the parts of ids: bits, fields, time, encodings",
-		Long: `Decode takes ids apart and shows their bits, every field, the time in UTC, here
-and relative to now, and every encoding.
-
-An id is read in any encoding: decimal, hex with or without 0x, base32 (13
-digits) or base62 (11 digits). Where a text has the form of several, decode says
-which one it took; --encoding settles it. UUIDs, ULIDs and ObjectIDs are read as
-well, unless --layout or --encoding says that ids are numbers. With - ids are
-read from standard input, separated by blanks or lines.
-
-With -g the ids are of a generator of the configuration; texts of an
-opaque one are opened first. Without --layout or -g decode guesses among the
-presets, says so, and lists the others that give a plausible time.
-
-Texts that are no ids are named on standard error; the others are decoded all
-the same, and the exit code is 4. -o json prints one object a line:
-id, preset, layout, time, tick, datacenter, worker, sequence, fields, encodings,
-guessed, candidates, input, read_as, other_readings, generator; for an id
-without a layout or with a wide one: id, format, version, about, time, fields,
-hex, input, generator.`,
-		Example: `  snowfence decode 1541815603606036480
-  snowfence decode --layout twitter 1541815603606036480 -o json
-  snowfence decode --layout ms41-worker10-seq12@2026-01-01 0x01B2E8C5D2400000
-  snowfence decode 017f22e2-79b0-7cc3-98c4-dc0c0c07398f
-  snowfence decode --layout uuid8 01a20566-d121-819a-b9e4-5b76510d2572
-  snowfence decode --config snowfence.yaml -g public-order order_1ASD13XH1F800B
+		Long: `Decode takes ids apart. It reads any encoding, and UUIDs, ULIDs and ObjectIDs,
+and says where a text has several meanings. Without --layout or -g it guesses
+among the presets. With - ids are read from standard input. Texts that are no
+ids are named on standard error, and the exit code is 4.`,
+		Example: `  snowfence decode --layout twitter 1541815603606036480 -o json
   snowfence next -n 3 | snowfence decode --layout default -`,
 		Args:              oneOrMore("an id, or - to read ids from standard input"),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -27,24 +27,16 @@ func (p program) exec() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec -- PROGRAM [ARGUMENT...]",
 		Short: "Run a program with a worker id of its own",
-		Long: `Exec claims a worker id, runs a program with it, and extends the claim while the
-program runs. The program gets SNOWFENCE_WORKER_ID, SNOWFENCE_DATACENTER_ID,
-SNOWFENCE_LAYOUT and SNOWFENCE_EPOCH_MS, and {worker} and {datacenter} in its
-arguments are replaced. The worker id comes from a store, or by --daemon from a
-daemon. Exec makes no namespace: the first daemon or 'snowfence next' does.
-
-Signals are passed on, and the exit code is the program's, or 128 and a signal's
-number. If the claim can't be extended, the program gets SIGTERM with a third of
-the window left, and SIGKILL 10 s before the end (a sixth of a window below 1m).
-Exit code 0 is 5 then. The worker id is free when no process of it is left.
-
-No other program of exec has the worker id meanwhile, as long as the clock does
-not step, no id is ahead of the clock, and exec itself is not stopped. Under
-systemd, Type=notify, KillMode=mixed, WatchdogSignal=SIGKILL and WatchdogSec=
-between a third and two thirds of the window end a program whose exec is
-stopped. Linux only.`,
-		Example: `  snowfence exec -g orders -- java -jar app.jar
-  snowfence exec --store etcd://db1:2379 -- ./server --machine-id={worker}
+		Long: `Exec claims a worker id, of a store or by --daemon, runs a program with it, and
+extends the claim meanwhile. The program gets SNOWFENCE_WORKER_ID,
+SNOWFENCE_DATACENTER_ID, SNOWFENCE_LAYOUT and SNOWFENCE_EPOCH_MS; {worker} and
+{datacenter} in its arguments are replaced. If the claim can't be extended, it
+gets SIGTERM with a third of the window left, and SIGKILL 10 s before its end (a
+sixth of a window below 1m); exit code 0 is 5 then. Under systemd, Type=notify,
+KillMode=mixed, WatchdogSignal=SIGKILL and WatchdogSec= between a third and two
+thirds of the window end a program whose exec is stopped. Linux only; see
+docs/guarantees.md.`,
+		Example: `  snowfence exec --store etcd://db1:2379 -- ./server --machine-id={worker}
   snowfence exec --daemon http://ids:7600 --token-file token -- node app.js`,
 		Args: oneOrMore("a program to run, after --"),
 	}

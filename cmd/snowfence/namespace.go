@@ -35,9 +35,8 @@ func (p program) namespaceList() *cobra.Command {
 	return p.onStore(&cobra.Command{
 		Use:   "list",
 		Short: "List the namespaces of a store",
-		Long: `List shows every namespace of a store: its layout, when it was made, how many
-worker ids it has, how many were ever claimed, and how many are held. It reads
-every register once. -o json prints one object a line.`,
+		Long: `List shows every namespace of a store: its layout, when it was made, and how
+many of its worker ids were ever claimed, and are held.`,
 		Example: `  snowfence namespace list
   snowfence namespace list --store etcd://etcd1/ids -o json`,
 	}, func(ctx context.Context, out *report, s store.Store, _ string, _ []string) error {
@@ -69,10 +68,8 @@ func (p program) namespaceShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show a namespace's layout, time span, worker ids and store",
-		Long: `Show prints the record of a namespace and its consequences: the layout, its
-epoch and its horizon, after which no id can be minted; how many worker ids its
-store may give away; the incarnation, which tells it from another namespace of
-the same name; and what its store says of itself.`,
+		Long: `Show prints the record of a namespace and its consequences: layout, epoch,
+horizon, worker ids, incarnation, and what its store says of itself.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
@@ -85,27 +82,13 @@ func (p program) namespaceVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Read every register of a namespace and list the faults",
-		Long: `Verify reads every register, and writes nothing. It checks that each can be
-decoded and is of this incarnation and layout; that its key is a worker id of
-the layout, and one that this store may issue; that its ticks end before the
-horizon, and not absurdly far ahead of now; that its writer's clock was not
-ahead; that no two are copies; and whether a process holds several worker ids.
-
-Verify also says whether the store is older than what was given out, as after a
-restored backup. It compares the journals in this host's data directory, and
-what you give: the greatest ids by --last-id, whole columns by --ids, and the
-greatest numbers of counters by --last-number. Each finding has its remedy. Ids
-of wide layouts, and numbers of a series, are refused.
-
-Without -g and --namespace it verifies the namespace of each generator that has
-worker ids. Flags that give ids or numbers are for one alone.
-
-The exit code is 1 if there is an error, and 0 with warnings and notes alone. -o
-json streams objects of "type":"finding", and a last one of "type":"verdict".`,
+		Long: `Verify reads every register of a namespace, writes nothing, and says what is
+wrong in it, and whether the store is older than what was given out: by the
+journals in --data, and what you give. Without -g and --namespace it verifies
+that of each generator. The exit code is 1 if there is an error. See
+docs/restoring.md.`,
 		Example: `  snowfence namespace verify --config snowfence.yaml
-  snowfence namespace verify -g orders -o json
-  snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'
-  snowfence namespace verify --last-number users=1041`,
+  snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)
@@ -172,17 +155,11 @@ func (p program) namespaceSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the schema of a store, to make it by hand",
-		Long: `Schema prints what has to be there before ids can be minted, for those whose
-program may not create it: the statements that create tables, for PostgreSQL and
-MySQL, and the stream's configuration, for NATS (nats stream add --config FILE).
-The program makes its own tables when it first needs them, with more rights; it
-never makes those of Leaf, tinyid and Flickr.
-
-With a configuration it prints the generators' part; with --store all that
-the program may need in this one. It connects to no store.`,
+		Long: `Schema prints what has to be made by hand where the program may not do so:
+tables for PostgreSQL and MySQL, a stream for NATS. With --store it prints all
+that the program may need there; it connects to no store.`,
 		Example: `  snowfence namespace schema --config snowfence.yaml
-  snowfence namespace schema --store postgres://ids@db/ids | psql ...
-  snowfence namespace schema --store 'nats://host/ids?replicas=3' > stream.json`,
+  snowfence namespace schema --store postgres://ids@db/ids | psql ...`,
 	}
 	s := settingFlags(cmd, "store", "namespace", "layout", "data")
 	cmd.RunE = func(*cobra.Command, []string) error {

@@ -29,17 +29,10 @@ func (p program) next() *cobra.Command {
 		Use:   "next",
 		Short: "Print new ids, no daemon needed",
 		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
-prints the ids, in increasing order. It needs no daemon and no configuration,
-and disturbs no daemon on the same store: each has a worker id of its own.
-A generator of another kind counts on, beside its daemon. One of kind opaque
-shows new ids of the generator behind it, or by --show ids that exist.
-
-Nothing is printed unless all ids were minted. -o json prints {"ids":["…"]}.`,
-		Example: `  snowfence next
-  snowfence next -n 10 -o json
-  snowfence next --encoding base62
-  snowfence next --namespace orders --layout twitter
-  snowfence next --config snowfence.yaml -g invoices -n 3
+prints the ids. It needs no daemon, and disturbs none on the same store. Of kind
+opaque it shows new ids of the generator behind it, or by --show ids that exist.
+Nothing is printed unless all ids were minted.`,
+		Example: `  snowfence next -n 10 -o json
   snowfence next --config snowfence.yaml -g public-order --show "17 18"`,
 	}
 	out := p.report(cmd)

@@ -25,20 +25,11 @@ func (p program) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Divide an id's bits, or check the claims about a layout",
-		Long: `Plan offers the layouts that meet requirements, best first. If none fits, plan
-names each requirement that you could lower, and how far. With --layout the
-requirements are claims: each is answered with the real number, even for a
-layout that cannot exist, and if one is false, plan offers layouts that fit.
-Exit code 1 means that the answer is no.
-
-Rates: --rate is the rate of all workers together, the load spread evenly;
---worker-rate is what any one of them must manage; --burst is how many ids one
-worker must be able to mint within one tick.`,
+		Long: `Plan offers the layouts that meet requirements, best first, or says which one to
+lower. With --layout the requirements are claims about that layout, and each is
+answered with the real number. Exit code 1 means that the answer is no.`,
 		Example: `  snowfence plan --years 69 --workers 1024 --rate 4M
-  snowfence plan --workers 8 --bits 53               exact as JavaScript numbers
-  snowfence plan --layout baidu
-  snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93
-  snowfence plan --layout twitter --burst 1024 --years 69`,
+  snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93`,
 	}
 	out := p.report(cmd)
 	flags := cmd.Flags()

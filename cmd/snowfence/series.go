@@ -18,15 +18,11 @@ func (p program) series() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "series",
 		Short: "Reserve, confirm, void or audit numbers without holes",
-		Long: `A series gives documents numbers without holes, such as the law wants them for
-invoices. Its generator is one of the kind series in the configuration. A number
-is reserved, and then confirmed when its document exists, or voided with a
-reason. One that is neither is offered again after its timeout.
-
-There is one writer of a series at a time: these verbs wait for each other.`,
+		Long: `A series gives documents numbers without holes. A number is reserved, and then
+confirmed when its document exists, or voided with a reason. One that is neither
+is offered again after its timeout. See docs/counters.md.`,
 		Example: `  snowfence series reserve invoices --tenant acme
-  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme
-  snowfence series audit invoices --tenant acme`,
+  snowfence series confirm invoices 1 4XEVWXBZ3VGQK5WVPQ6YSOLHXI --tenant acme`,
 	}, p.seriesReserve(), p.seriesConfirm(), p.seriesVoid(), p.seriesAudit())
 }
 

@@ -23,10 +23,7 @@ func (p program) workers() *cobra.Command {
 verbs show the registers, and change a few things in them. No change can make
 two ids equal.`,
 		Example: `  snowfence workers list
-  snowfence workers show 7
-  snowfence workers release 7 --yes
-  snowfence workers quarantine 7 --yes
-  snowfence workers import leaf --help`,
+  snowfence workers release 7 --yes`,
 	}, p.workersList(), p.workersShow(), p.workersRelease(), p.workersQuarantine(), p.workersImport())
 }
 
@@ -66,21 +63,11 @@ func (p program) workersList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List who holds which worker id until when",
-		Long: `List shows every worker id that was ever claimed: who holds it, until when, its
-term, and when its holder last wrote; and how full the pool is. What can't be
-read is listed as such.
-
-States: held; resting (released, with ticks used ahead of the clock);
-quarantined; foreign (of another incarnation of the namespace); unreadable;
-used-up; free. A holder that is silent has missed the time to extend: it
-crashed, is paused or cut off, or its clock is behind. WRITTEN is the age of the
-last write by the store's clock, or by this host's if the store has none.
-"ahead" means that the holder's clock is ahead, by at least as much.
-
--o json streams: one object a line with "type":"worker", and a last one with
-"type":"pool".`,
-		Example: `  snowfence workers list
-  snowfence workers list --store file:/srv/snowfence --namespace orders
+		Long: `List shows every worker id that was ever claimed, and how full the pool is. A
+holder that is silent has missed the time to extend: it crashed, is paused or
+cut off, or its clock is behind. WRITTEN is the age of the last write by the
+store's clock, or by this host's; "ahead" means that the holder's is ahead.`,
+		Example: `  snowfence workers list --store file:/srv/snowfence --namespace orders
   snowfence workers list -o json | jq 'select(.silent)'`,
 	}
 	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error { return out.list(cmd.Context(), r) })
@@ -120,11 +107,9 @@ func (p program) workersShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show N",
 		Short: "Show one worker id in full",
-		Long: `Show prints all that the store keeps of one worker id, and what a claimant
-would get now. N is the worker number: the datacenter, if the layout has one,
-times 2 to the number of worker bits, plus the worker id.
-
--o json prints list's fields of it, and "claimant": {"claimable","message"}.`,
+		Long: `Show prints all that the store keeps of one worker id, and what a claimant would
+get now. N is the worker number: the datacenter, if the layout has one, times 2
+to the number of worker bits, plus the worker id.`,
 		Example: `  snowfence workers show 7
   snowfence workers show 7 --namespace orders -o json`,
 		Args: workerArgument,
@@ -184,16 +169,10 @@ func (p program) workersRelease() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release N[-M][,N...]",
 		Short: "Take a worker id away from its holder",
-		Long: `Release takes a worker id away from its holder. The until stays as it is, so no
-tick is given away twice: release is always safe, whether the holder lives or
-not. A holder that lives notices within a third of its window. It ends its term,
-and claims another worker id if it is not pinned. On a store that can lose
-writes it gives no ids until that claim can't be lost: the plan says how long.
-After a crash release frees the worker id only max-rollback (5 s) earlier.
-
-Without --yes it shows the plan. It writes only if the register is still as it
-was read. If it changed, nothing is written and the exit code is 3. A worker id
-without a holder is refused with exit code 1.`,
+		Long: `Release takes a worker id away from its holder. That is always safe: no tick is
+given away twice. A holder that lives claims another worker id, if it is not
+pinned. Without --yes the plan is shown. A register that changed meanwhile is
+not written (exit code 3).`,
 		Example: `  snowfence workers release 7
   snowfence workers release 7 --yes -o json`,
 	}
@@ -204,16 +183,10 @@ func (p program) workersQuarantine() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine N[-M][,N...]",
 		Short: "Keep a worker id from being claimed, or let it be again",
-		Long: `Quarantine marks a worker id: no process can claim it until --clear takes the
-mark away. A running holder notices within a third of its window, and ends its
-term. A worker id that was never claimed can be quarantined too, and the plan of
---clear then warns: if it is another system's, 'workers import' comes first.
-Without --yes it shows the plan. It writes only if the register is still as it
-was read, as release does.
-
-A lossy store can lose a mark in a failover. There quarantine waits until it
-can't, 15 s by default, and confirms the mark. If that fails,
-the exit code is 6: repeat it after the time that is shown.`,
+		Long: `Quarantine bars a worker id from claims until --clear; a holder ends its term.
+If another system made ids there, 'workers import' comes before --clear, or ids
+can repeat. Without --yes the plan is shown. On a lossy store exit code 6 means:
+repeat it after the time that is shown.`,
 		Example: `  snowfence workers quarantine 0-31,40 --yes
   snowfence workers quarantine 7 --clear --yes`,
 	}
