@@ -67,7 +67,7 @@ func (p program) countersShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return out.answer(registers.CounterOf(info), registers.CounterText(info))
+		return out.whole(registers.CounterOf(info))
 	})
 }
 

@@ -74,7 +74,7 @@ horizon, worker ids, incarnation, and what its store says of itself.`,
   snowfence namespace show --namespace orders -o json`,
 	}
 	return p.onRoster(cmd, func(out *report, r *roster.Roster, _ []string) error {
-		return out.answer(registers.NamespaceOf(r), registers.NamespaceText(r))
+		return out.whole(registers.NamespaceOf(r))
 	})
 }
 

@@ -94,6 +94,9 @@ func (out *report) answer(document any, text string) error {
 	return out.end("")
 }
 
+// whole prints an object, whose text is its names and values.
+func (out *report) whole(o page.Object) error { return out.answer(o, o.Text()) }
+
 // verdict prints a whole answer, and notes for a code other than 0, which it returns as an error.
 func (out *report) verdict(document any, text string, code int, notes ...string) error {
 	if err := out.answer(document, text); err != nil || code == exitOK {

@@ -123,8 +123,7 @@ to the number of worker bits, plus the worker id.`,
 		if refusal := r.Refusal(read[0]); refusal != nil {
 			claimant = page.Object{"claimable", false, "message", text.Message(refusal)}
 		}
-		d := append(registers.WorkerOf(r, read[0]), "claimant", claimant)
-		return out.answer(d, registers.WorkerText(r, read[0]))
+		return out.whole(append(registers.WorkerOf(r, read[0]), "claimant", claimant))
 	})
 }
 

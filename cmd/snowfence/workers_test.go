@@ -98,7 +98,7 @@ func TestWhatCannotBeReadIsListedAndIsAnErrorToVerify(t *testing.T) {
 	if found = lines(t, said); len(found) != 4 || found[0].Severity != "error" || found[0].Check != "readable" || found[3].Type != "verdict" {
 		t.Errorf("verify: %s", said)
 	}
-	if said, _ := p.must(t, exitOK, "workers", "show", "5", "--store", at); !strings.Contains(said, "worker 5 of namespace default: unreadable") {
+	if said, _ := p.must(t, exitOK, "workers", "show", "5", "--store", at); !strings.Contains(said, "unreadable\n") {
 		t.Errorf("show: %s", said)
 	}
 	p.must(t, exitFailure, "workers", "release", "5", "--yes", "--store", at)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -97,24 +98,64 @@ func Table(columns string, rows [][]string) string {
 // mark is left out where its value is zero.
 type Object []any
 
+// fields returns the names and the values, without those that are left out.
+func (o Object) fields() iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for i := 0; i+1 < len(o); i += 2 {
+			name, optional := strings.CutSuffix(o[i].(string), "?")
+			if value := reflect.ValueOf(o[i+1]); optional && (!value.IsValid() || value.IsZero()) {
+				continue
+			}
+			if !yield(name, o[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// Text returns a line for each value, as JSON has it. The names of an object within have a dot.
+func (o Object) Text() string {
+	var p Page
+	p.object("", o)
+	return p.String()
+}
+
+func (p *Page) object(within string, o Object) {
+	for name, value := range o.fields() {
+		objects, several := value.([]Object)
+		if one, ok := value.(Object); ok {
+			objects, several = []Object{one}, true
+		}
+		for _, x := range objects {
+			p.object(within+name+".", x)
+		}
+		if !several {
+			var b bytes.Buffer
+			encoder := json.NewEncoder(&b)
+			encoder.SetEscapeHTML(false)
+			_ = encoder.Encode(value) // or the JSON form would fail, too
+			p.Line("%-*s  %s", labels, within+name, strings.Trim(b.String(), "\"\n"))
+		}
+	}
+}
+
+// labels is how many columns the names of an [Object] have in its text.
+const labels = 26
+
 // MarshalJSON implements [json.Marshaler].
 func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	separator := byte('{')
-	for i := 0; i+1 < len(o); i += 2 {
-		name, optional := strings.CutSuffix(o[i].(string), "?")
-		if value := reflect.ValueOf(o[i+1]); optional && (!value.IsValid() || value.IsZero()) {
-			continue
-		}
+	for name, value := range o.fields() {
 		b.WriteByte(separator)
 		separator = ','
 		if err := encoder.Encode(name); err != nil {
 			return nil, err
 		}
 		b.WriteByte(':')
-		if err := encoder.Encode(o[i+1]); err != nil {
+		if err := encoder.Encode(value); err != nil {
 			return nil, err
 		}
 	}

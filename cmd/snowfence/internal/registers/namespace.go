@@ -3,7 +3,6 @@ package registers
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/internal/page"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/internal/decode"
-	"snowfence.example/snowfence/internal/plan"
 	"snowfence.example/snowfence/internal/roster"
 	"snowfence.example/snowfence/internal/text"
 )
@@ -27,46 +25,6 @@ func NamespaceOf(r *roster.Roster) page.Object {
 		"store", page.Object{"engine", traits.Engine, "durable", traits.Durable, "loss_seconds", traits.Loss.Seconds(), "one_host", traits.OneHost},
 		"clocks", ClocksOf(r),
 	}
-}
-
-// NamespaceText is a namespace in full.
-func NamespaceText(r *roster.Roster) string {
-	l, record, traits := r.Layout(), r.Record(), r.Traits()
-	now := r.Now()
-	at := func(t time.Time) string { return decode.FormatTime(t, l.Unit) + "  " + decode.Relative(t, now) }
-	layout := record.Layout
-	presets := decode.PresetsOf(l)
-	if len(presets) > 0 {
-		layout += "  (" + strings.Join(presets, ", ") + ")"
-	}
-	datacenters := "all that the layout has"
-	switch {
-	case len(record.Datacenters) > 0:
-		datacenters = strings.Trim(fmt.Sprint(record.Datacenters), "[]") + " of " + strconv.FormatInt(1<<l.Bits(snowfence.Datacenter), 10)
-	case !hasDatacenter(l):
-		datacenters = "none in this layout"
-	}
-	clocks := "the store has none; this host's is used"
-	if byStore, ahead := r.Reference(); byStore {
-		clocks = "the store's is used; this host's is " + apart(ahead)
-	}
-	var said page.Page
-	for _, row := range [][2]string{
-		{"namespace", r.Name()},
-		{"layout", layout},
-		{"epoch", at(l.Epoch)},
-		{"horizon", horizonText(l) + "  " + decode.Relative(l.Horizon(), now)},
-		{"worker ids", fmt.Sprintf("%d of the layout's %d", r.Capacity(), l.Workers())},
-		{"datacenters", datacenters},
-		{"rate", fmt.Sprintf("%s ids a second and worker id, %s in all", plan.Quantity(l.RatePerWorker()), plan.Quantity(l.RatePerWorker()*float64(r.Capacity())))},
-		{"incarnation", record.Incarnation},
-		{"created", decode.FormatTime(record.Created, time.Millisecond) + "  " + decode.Relative(record.Created, now)},
-		{"store", traits.String()},
-		{"clock", clocks},
-	} {
-		said.Line("%-13s %s", row[0], row[1])
-	}
-	return said.String()
 }
 
 // horizonText is a layout's horizon to its unit.
@@ -140,18 +98,4 @@ func CounterRows(i counter.Info, cells ...string) [][]string {
 		}))
 	}
 	return rows
-}
-
-// CounterText is a counter in full.
-func CounterText(i counter.Info) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "counter   %s, a %s of namespace %s\nnumbers   from %d by %d up to %d\n", i.Name, i.Kind, i.Namespace, i.Start, i.Increment, i.Limit)
-	if i.Digits > 0 {
-		fmt.Fprintf(&b, "dates     of %s, %d digits\n", i.Zone, i.Digits)
-	}
-	for _, lane := range i.Lanes {
-		fmt.Fprintf(&b, "next      %s\n", strings.TrimSpace(lane.Name+" "+strconv.FormatInt(lane.Next, 10)))
-	}
-	fmt.Fprintf(&b, "created   %s\nwritten   %s by %s\n", i.Created.UTC().Format(time.RFC3339), i.Written.UTC().Format(time.RFC3339), i.Process)
-	return b.String()
 }

@@ -112,61 +112,6 @@ func PoolText(r *roster.Roster, c roster.Census) string {
 	return p.String()
 }
 
-// WorkerText is one worker id in full.
-func WorkerText(r *roster.Roster, w roster.Worker) string {
-	var p page.Page
-	line := func(label, format string, args ...any) { p.Line("  %-13s "+format, append([]any{label}, args...)...) }
-	p.Line("worker %d of namespace %s: %s", w.Number, r.Name(), StateText(w))
-	if datacenter, worker, err := r.Layout().SplitWorker(w.Number); err == nil && hasDatacenter(r.Layout()) {
-		line("datacenter", "%d", datacenter)
-		line("worker", "%d", worker)
-	}
-	line("key", "%s", w.Key)
-	if w.Damage != nil {
-		line("unreadable", "%s", text.Message(w.Damage))
-	}
-	if x := w.Register; x.Term > 0 {
-		at := func(t time.Time) string {
-			return decode.FormatTime(t, r.Layout().Unit) + "  " + decode.Relative(t, w.Read)
-		}
-		// namespaced shows a value, and the namespace's if it differs.
-		namespaced := func(label, own, namespaces string) {
-			if own != namespaces {
-				own += " (the namespace's is " + namespaces + ")"
-			}
-			line(label, "%s", own)
-		}
-		line("term", "%d", x.Term)
-		if x.Holder == "" {
-			line("holder", "none; the last write was by %s", x.Process)
-		} else {
-			line("holder", "%s", x.Process)
-		}
-		line("version", "%s", cmp.Or(x.Process.Version, "-"))
-		if !x.Process.Started.IsZero() {
-			line("started", "%s", at(x.Process.Started))
-		}
-		line("nonce", "%s", cmp.Or(x.Holder, "-"))
-		line("floor", "tick %d  %s", x.Floor, at(w.Floor))
-		line("until", "tick %d  %s", x.Until, at(w.Until))
-		line("window", "%s", x.Window)
-		reference := "this host's clock"
-		if byStore, _ := r.Reference(); byStore {
-			reference = "the store's clock"
-		}
-		line("written", "%s by the writer's clock, %s by %s", decode.FormatTime(x.Clock, time.Millisecond), ago(w.Age()), reference)
-		line("quarantined", "%s", map[bool]string{true: "yes", false: "no"}[x.Quarantined])
-		namespaced("incarnation", x.Incarnation, r.Record().Incarnation)
-		namespaced("layout", x.Layout, r.Record().Layout)
-	}
-	if refusal := r.Refusal(w); refusal != nil {
-		line("a claimant", "is refused: %s", text.Message(refusal))
-	} else {
-		line("a claimant", "gets it: term %d, from tick %d on", w.Register.Term+1, max(w.Register.Until, r.Layout().TickAt(w.Read)))
-	}
-	return p.String()
-}
-
 // Columns are the columns of a table of worker ids.
 const Columns = ">worker, state, until, , >term, written, holder"
 
