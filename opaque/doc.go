@@ -14,7 +14,7 @@
 //	Permuted  938678556533030283       nothing       is another id          needs another prefix
 //	Checked   1ASD13XH1F800B           the id        one typo is refused    there are no keys
 //
-// [Prefixed] puts a type before them. [FormatTypeID] is for 128 bits, and hides nothing.
+// [Prefixed] puts a type before them.
 //
 // # What it promises
 //

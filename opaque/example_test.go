@@ -101,12 +101,3 @@ func ExampleChecked() {
 	// 1541815603606036480 <nil>
 	// snowfence: invalid id "1ASD13XH1F80B0": checked: position 13: the check character does not fit the digits
 }
-
-func ExampleParseTypeID() {
-	prefix, id, err := opaque.ParseTypeID("prefix_01h455vb4pex5vsknk084sn02q")
-	fmt.Printf("%s %x %v\n", prefix, id, err)
-	fmt.Println(opaque.FormatTypeID("order", id))
-	// Output:
-	// prefix 01890a5dac96774bbcceb302099a8057 <nil>
-	// order_01h455vb4pex5vsknk084sn02q <nil>
-}

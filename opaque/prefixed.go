@@ -1,7 +1,6 @@
 package opaque
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -66,59 +65,6 @@ func (p *Prefixed) Decode(text string) (snowfence.ID, error) {
 		return 0, invalid("prefixed", text, 0, "the part up to the last underscore is not %q", p.lead)
 	}
 	return p.inner.Decode(text[start:])
-}
-
-const (
-	typeIDWidth  = 26
-	typeIDDigits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's in lower case, no other spelling
-)
-
-// FormatTypeID writes 128 bits, often a UUID, as a TypeID of version 0.3.0 of its specification:
-// a prefix as that of [Prefixed], and 26 digits of base 32. It hides nothing and detects no
-// change.
-//
-//	          129 128 127                         0
-//	+--------+-------+-----------------------------+
-//	| order_ | 0   0 |             id              |   5 bits a digit, the first at most 7
-//	+--------+-------+-----------------------------+
-//
-// [ErrSetting] is returned for a prefix that breaks the rules.
-func FormatTypeID(prefix string, id [16]byte) (string, error) {
-	lead, err := leadOf(prefix)
-	if err != nil {
-		return "", err
-	}
-	high, low := binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
-	var digits [typeIDWidth]byte
-	for i := typeIDWidth - 1; i >= 0; i-- {
-		digits[i] = typeIDDigits[low&31]
-		high, low = high>>5, high<<59|low>>5
-	}
-	return lead + string(digits[:]), nil
-}
-
-// ParseTypeID reads a text of [FormatTypeID] with any prefix. A *[snowfence.IDError] is returned
-// for anything else, upper case and Crockford's other spellings among them.
-func ParseTypeID(text string) (prefix string, id [16]byte, err error) {
-	start := strings.LastIndexByte(text, '_') + 1
-	prefix, digits := strings.TrimSuffix(text[:start], "_"), text[start:]
-	if lead, err := leadOf(prefix); err != nil || lead != text[:start] {
-		return "", id, invalid("TypeID", text, 0, "the prefix is not %s", prefixRule)
-	}
-	if len(digits) != typeIDWidth || digits[0] > '7' {
-		return "", id, invalid("TypeID", text, start, "is not %d digits, the first at most 7", typeIDWidth)
-	}
-	var high, low uint64
-	for i := range typeIDWidth {
-		digit := strings.IndexByte(typeIDDigits, digits[i])
-		if digit < 0 {
-			return "", id, invalid("TypeID", text, start+i, "%q is no digit of a TypeID", digits[i])
-		}
-		high, low = high<<5|low>>59, low<<5|uint64(digit)
-	}
-	binary.BigEndian.PutUint64(id[:8], high)
-	binary.BigEndian.PutUint64(id[8:], low)
-	return prefix, id, nil
 }
 
 const prefixRule = "0 to 63 of a-z and underscore with a letter at both ends"

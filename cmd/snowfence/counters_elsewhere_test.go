@@ -30,7 +30,6 @@ const more = `
   order-code:   {kind: opaque, settings: {of: orders, form: crockford}}
   user-short:   {kind: opaque, settings: {of: users, form: hashids, salt: pepper}}
   user-shorter: {kind: opaque, settings: {of: users, form: sqids, prefix: u}}
-  payment-text: {kind: opaque, settings: {of: payments, form: typeid, prefix: payment}}
 `
 
 // elsewhereOnly are the kinds that count in a database or in Redis.

@@ -23,15 +23,8 @@ const KindOpaque = "opaque"
 // Opaque is a generator of kind opaque: it shows the ids of another generator as texts, and reads
 // them back. It is safe for concurrent use.
 type Opaque struct {
-	of string
-	shower
-}
-
-// shower takes an id as its generator writes it: a number in decimal, or a UUID for form typeid. It
-// returns a *[snowfence.IDError] for an id or a text that it can't show or read.
-type shower interface {
-	Show(id string) (text string, err error)
-	Read(text string) (id string, err error)
+	of    string
+	codec opaque.Codec
 }
 
 // Of returns the name of the generator whose ids are shown.
@@ -42,6 +35,21 @@ func (*Opaque) Form() kind.Form { return kind.Text }
 
 // Caps implements [kind.Capable].
 func (o *Opaque) Caps() kind.Caps { return kind.Caps{Shows: o} }
+
+// Show writes the text of an id in decimal. It returns a *[snowfence.IDError] for an id that it can't show.
+func (o *Opaque) Show(id string) (string, error) {
+	number, err := snowfence.Parse(id)
+	if err != nil {
+		return "", err
+	}
+	return o.codec.Encode(number)
+}
+
+// Read returns the id of a text. It returns a *[snowfence.IDError] for a text that it can't read.
+func (o *Opaque) Read(text string) (string, error) {
+	number, err := o.codec.Decode(text)
+	return number.String(), err
+}
 
 // Mint fails: the other generator mints.
 func (*Opaque) Mint(context.Context, int, *kind.Batch) error {
@@ -66,7 +74,7 @@ const mostLength = 128
 // opaques is [Opaque].
 func opaques(p *place) (settings, check, open) {
 	s := opaqueSettings{form: "sealed"}
-	var shows shower
+	var codec opaque.Codec
 	return settings{
 		"of": text(&s.of), "form": text(&s.form), "prefix": text(&s.prefix), "purpose": text(&s.purpose),
 		"key-file": text(&s.keyFile), "key-variable": text(&s.keyVariable),
@@ -74,14 +82,14 @@ func opaques(p *place) (settings, check, open) {
 		"key": func(string) error {
 			return errors.New("must not stand here, where many can read it: key-file names a file for it, key-variable a variable")
 		},
-	}, func() (err error) { shows, err = s.shower(p); return err }, func(context.Context) (kind.Minter, error) { return &Opaque{s.of, shows}, nil }
+	}, func() (err error) { codec, err = s.judge(p); return err }, func(context.Context) (kind.Minter, error) { return &Opaque{s.of, codec}, nil }
 }
 
-// shower judges the settings together. A key is read here, so the daemon reads it at its start.
-func (s *opaqueSettings) shower(p *place) (shower, error) {
+// judge makes the form, once the settings fit together. A key is read here, so the daemon reads it at its start.
+func (s *opaqueSettings) judge(p *place) (opaque.Codec, error) {
 	keyed, spelt := []string{"key-file", "key-variable", "purpose"}, []string{"alphabet", "min-length", "salt"}
 	own, known := map[string][]string{
-		"sealed": keyed, "permuted": keyed, "hashids": spelt, "sqids": spelt[:2], "crockford": {}, "typeid": {},
+		"sealed": keyed, "permuted": keyed, "hashids": spelt, "sqids": spelt[:2], "crockford": {},
 	}[s.form]
 	own = append([]string{"of", "form", "prefix"}, own...)
 	generators := p.config.Settings.Generators
@@ -91,27 +99,22 @@ func (s *opaqueSettings) shower(p *place) (shower, error) {
 		}
 	}
 	of, there := generators[s.of]
-	has, want := find(of.Kind).form, kind.Number // zero if the kind is a program's own
-	if s.form == "typeid" {
-		want = kind.Wide
-	}
-	_, err := opaque.FormatTypeID(s.prefix, [16]byte{})
+	has := find(of.Kind).form // zero if the kind is a program's own
+	_, err := opaque.NewPrefixed(s.prefix, opaque.Checked{})
 	strange := func(r rune) bool { return !strings.ContainsRune(hashids.DefaultAlphabet, r) }
 	switch {
 	case !known:
-		return nil, refused("form", "must be sealed, permuted, crockford, hashids, sqids or typeid")
+		return nil, refused("form", "must be sealed, permuted, crockford, hashids or sqids")
 	case !there:
 		return nil, refused("of", "must be the name of another generator")
-	case has != want && has != 0:
-		return nil, refused("of", fmt.Sprintf("form %s shows ids of the form %s, and those of kind %s have the form %s", s.form, want, of.Kind, has))
+	case has != kind.Number && has != 0:
+		return nil, refused("of", fmt.Sprintf("form %s shows ids of the form %s, and those of kind %s have the form %s", s.form, kind.Number, of.Kind, has))
 	case err != nil:
 		return nil, refused("prefix", err.Error())
 	case s.minLength > mostLength:
 		return nil, refused("min-length", fmt.Sprint("must be from 0 to ", mostLength))
 	case strings.ContainsFunc(s.alphabet, strange):
 		return nil, refused("alphabet", "must be characters of a-z, A-Z and 0-9")
-	case s.form == "typeid":
-		return typeID(s.prefix), nil
 	}
 	codec, at, err := s.codec(p)
 	if err == nil {
@@ -120,7 +123,7 @@ func (s *opaqueSettings) shower(p *place) (shower, error) {
 	if err != nil {
 		return nil, refused(at, err.Error())
 	}
-	return numbered{codec}, nil
+	return codec, nil
 }
 
 // codec makes the form without a prefix. An error is about the setting at.
@@ -197,39 +200,4 @@ func (s *opaqueSettings) sharer(p *place, keys []opaque.Key) string {
 // refused is the error of a setting.
 func refused(key, limit string) error {
 	return &kind.SettingError{Key: key, Limit: strings.TrimPrefix(limit, opaque.ErrSetting.Error()+": ")}
-}
-
-// numbered shows numbers.
-type numbered struct{ opaque.Codec }
-
-func (n numbered) Show(id string) (string, error) {
-	number, err := snowfence.Parse(id)
-	if err != nil {
-		return "", err
-	}
-	return n.Encode(number)
-}
-
-func (n numbered) Read(text string) (string, error) {
-	number, err := n.Decode(text)
-	return number.String(), err
-}
-
-// typeID is a prefix, and shows 128 bits.
-type typeID string
-
-func (prefix typeID) Show(id string) (string, error) {
-	wide, err := snowfence.ParseWide(id)
-	if err != nil {
-		return "", err
-	}
-	return opaque.FormatTypeID(string(prefix), wide)
-}
-
-func (prefix typeID) Read(text string) (string, error) {
-	has, id, err := opaque.ParseTypeID(text)
-	if err == nil && has != string(prefix) {
-		err = &snowfence.IDError{Form: "TypeID", Text: text, Reason: fmt.Sprintf("the prefix is not %q", string(prefix))}
-	}
-	return snowfence.WideID(id).String(), err
 }
