@@ -91,9 +91,6 @@ func TestEveryPresetIsSound(t *testing.T) {
 		if err := p.Policy.Validate(p.Layout); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
-		if !strings.HasSuffix(p.About, ".") {
-			t.Errorf("%s: about is %q", p.Name, p.About)
-		}
 		byName, err := PresetByName(p.Name)
 		if err != nil || !byName.Layout.Equal(p.Layout) || byName.Policy != p.Policy {
 			t.Errorf("%s is found as %+v, %v", p.Name, byName, err)
