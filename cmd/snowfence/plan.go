@@ -25,9 +25,9 @@ func (p program) plan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Divide an id's bits, or check the claims about a layout",
-		Long: `Plan offers the layouts that meet requirements, best first, or says which one to
-lower. With --layout the requirements are claims about that layout, and each is
-answered with the real number. Exit code 1 means that the answer is no.`,
+		Long: `Plan offers the layouts that meet requirements, best first. With --layout the
+requirements are claims about that layout, and each is answered with the real
+number. Exit code 1 means that the answer is no.`,
 		Example: `  snowfence plan --years 69 --workers 1024 --rate 4M
   snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93`,
 	}
@@ -95,7 +95,7 @@ func draft(s string) (snowfence.Layout, error) {
 	return l, err
 }
 
-// offerText lists the layouts that fit, or the requirements that could be lowered.
+// offerText lists the layouts that fit, or says why none does.
 func offerText(o plan.Offer) string {
 	var p page.Page
 	var rows [][]string
@@ -106,19 +106,13 @@ func offerText(o plan.Offer) string {
 		})
 	}
 	p.Table("", ">, layout, >years, >workers, >ids/tick, >ids/s each, >in all", rows)
-	switch {
-	case len(rows) > 0:
+	if len(rows) > 0 {
 		p.Line("")
-	case len(o.Relax) == 0:
-		p.Line("nothing fits: %s\n\nlowering one requirement alone is not enough", o.Problem)
-	default:
-		p.Line("nothing fits: %s\n\nany one of these is enough:", o.Problem)
+	} else {
+		p.Line("nothing fits: %s", o.Problem)
 	}
 	for i, x := range o.Options {
 		p.Line("%d  --layout %s", i+1, x.Layout)
-	}
-	for _, r := range o.Relax {
-		p.Line("  %s", r.Text)
 	}
 	return p.String()
 }

@@ -31,8 +31,6 @@ type Option struct {
 type Offer struct {
 	// Options meet every requirement, best first.
 	Options []Option `json:"options"`
-	// Relax is filled when there are no options: each entry is alone enough.
-	Relax []Relaxation `json:"relax,omitempty"`
 	// Problem says by how many bits the requirements miss, if there are no options.
 	Problem string `json:"problem,omitempty"`
 
@@ -79,7 +77,6 @@ func For(need Requirements, epoch time.Time) (Offer, error) {
 		least := need.least(epoch)
 		bits := least.TotalBits()
 		offer.Problem = fmt.Sprintf("%d bits at the least (%s), %d more than the %d there are", bits, Widths(least), bits-need.limit(), need.limit())
-		offer.Relax = need.relax()
 	}
 	return offer, nil
 }

@@ -60,13 +60,12 @@ type Owner struct {
 
 // Plan divides the bits of an id. Its JSON is the answer of /ui/plan.
 type Plan struct {
-	Years    float64  `json:"years"`           // as it was asked, or the default
-	Workers  float64  `json:"workers"`         // worker ids
-	Rate     float64  `json:"rate"`            // ids a second of each worker
-	Error    string   `json:"error,omitempty"` // of the page alone, where the view answers a problem; all below is empty
-	Fits     []Fit    `json:"fits"`            // the best first
-	Misfits  []Misfit `json:"misfits"`         // units of time and well-known layouts that don't
-	Relaxing []string `json:"relaxing"`        // if nothing fits: each sentence alone is enough
+	Years   float64  `json:"years"`           // as it was asked, or the default
+	Workers float64  `json:"workers"`         // worker ids
+	Rate    float64  `json:"rate"`            // ids a second of each worker
+	Error   string   `json:"error,omitempty"` // of the page alone, where the view answers a problem; all below is empty
+	Fits    []Fit    `json:"fits"`            // the best first
+	Misfits []Misfit `json:"misfits"`         // units of time and well-known layouts that don't
 }
 
 // Fit is a layout that meets the query.

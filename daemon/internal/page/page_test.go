@@ -739,7 +739,7 @@ func TestPlanShowsWhatFitsAndWhyTheRestDoesNot(t *testing.T) {
 	if why["ticks of 1s"] != "64 bits, 1 more than the 63 there are" || !strings.HasPrefix(why["sonyflake-v1"], "25,600 ids/s of any worker, not 4,000,000") || why["default"] != "" {
 		t.Errorf("what does not fit: %v", why)
 	}
-	if p := plan("years=100&workers=1Mi&rate=10k"); len(p.Fits) != 0 || len(p.Relaxing) == 0 {
+	if p := plan("years=100&workers=1Mi&rate=10k"); len(p.Fits) != 0 || len(p.Misfits) == 0 {
 		t.Errorf("nothing fits: %+v", p)
 	}
 	for _, query := range []string{"years=x", "years=2e6", "workers=1.5", "rate=-1", "more=1"} {

@@ -34,7 +34,7 @@ func (p *Page) plan(q url.Values) (*Plan, error) {
 		name, limit, _ := strings.Cut(err.Error(), ": ")
 		return nil, &QueryError{name, q.Get(name), limit}
 	}
-	answer := &Plan{Years: need.Years, Workers: need.Workers, Rate: need.WorkerRate, Fits: []Fit{}, Misfits: []Misfit{}, Relaxing: []string{}}
+	answer := &Plan{Years: need.Years, Workers: need.Workers, Rate: need.WorkerRate, Fits: []Fit{}, Misfits: []Misfit{}}
 	for _, o := range offer.Options {
 		answer.Fits = append(answer.Fits, Fit{
 			Layout: o.Layout.String(), Widths: o.Widths, Fields: decode.SpansOf(o.Layout), Years: o.Years, Ends: o.Horizon,
@@ -43,9 +43,6 @@ func (p *Page) plan(q url.Values) (*Plan, error) {
 	}
 	for _, m := range append(offer.Misfits, plan.MisfitPresets(need, p.Clock.Wall())...) {
 		answer.Misfits = append(answer.Misfits, Misfit{m.Name, plan.Widths(m.Layout), decode.SpansOf(m.Layout), m.Why})
-	}
-	for _, r := range offer.Relax {
-		answer.Relaxing = append(answer.Relaxing, r.Text)
 	}
 	return answer, nil
 }
