@@ -72,22 +72,6 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	return a, err
 }
 
-// MisfitPresets returns the presets that miss a requirement, or have run out.
-func MisfitPresets(need Requirements, now time.Time) (misfits []Misfit) {
-	for _, p := range snowfence.Presets() {
-		why := problem(p.Layout, now)
-		for _, c := range claims(CapacityOf(p.Layout), need) {
-			if !c.Holds && why == "" {
-				why = c.Answer
-			}
-		}
-		if why != "" {
-			misfits = append(misfits, Misfit{p.Name, p.Layout, why})
-		}
-	}
-	return misfits
-}
-
 // problem says why a layout cannot be used from now on, if so.
 func problem(l snowfence.Layout, now time.Time) string {
 	bits := l.TotalBits()

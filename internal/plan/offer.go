@@ -42,7 +42,7 @@ type Offer struct {
 
 // Misfit is a layout that misses a requirement.
 type Misfit struct {
-	Name   string // a unit of time, or a preset
+	Name   string // a unit of time
 	Layout snowfence.Layout
 	Why    string
 }

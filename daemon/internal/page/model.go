@@ -65,7 +65,7 @@ type Plan struct {
 	Rate    float64  `json:"rate"`            // ids a second of each worker
 	Error   string   `json:"error,omitempty"` // of the page alone, where the view answers a problem; all below is empty
 	Fits    []Fit    `json:"fits"`            // the best first
-	Misfits []Misfit `json:"misfits"`         // units of time and well-known layouts that don't
+	Misfits []Misfit `json:"misfits"`         // units of time that don't
 }
 
 // Fit is a layout that meets the query.
@@ -83,7 +83,7 @@ type Fit struct {
 
 // Misfit is a layout that does not meet the query.
 type Misfit struct {
-	Name   string        `json:"name"` // a unit of time, or a preset
+	Name   string        `json:"name"` // a unit of time
 	Widths string        `json:"widths"`
 	Fields []decode.Span `json:"fields"`
 	Why    string        `json:"why"`

@@ -102,7 +102,7 @@ func (p *Page) Routes() []Route {
 		{http.MethodGet, "/ui/history", none, medium, p.json(func(*http.Request, front.Client) (any, error) { return p.Source.History(), nil })},
 		{http.MethodGet, "/ui/workers", []string{"store", "namespace", "from", "to"}, medium, p.json(p.workers)},
 		{http.MethodGet, "/ui/decode", []string{"id", "generator"}, medium, p.json(func(r *http.Request, c front.Client) (any, error) { return p.decode(r, c) })},
-		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, medium, p.json(func(r *http.Request, _ front.Client) (any, error) { return p.plan(r.URL.Query()) })},
+		{http.MethodGet, "/ui/plan", []string{"years", "workers", "rate"}, medium, p.json(func(r *http.Request, _ front.Client) (any, error) { return planOf(r.URL.Query()) })},
 		{http.MethodGet, "/ui/runbook", none, 0, p.asset},
 		{http.MethodPost, "/ui/token", none, small, p.login},
 		{http.MethodGet, "/ui/{asset...}", none, 0, p.asset},
@@ -167,7 +167,7 @@ func (p *Page) index(h http.Header, r *http.Request, c front.Client) (Answer, er
 		}
 	}
 	if cmp.Or(m.Query.Get("years"), m.Query.Get("workers"), m.Query.Get("rate")) != "" {
-		if m.Plan, err = p.plan(m.Query); err != nil {
+		if m.Plan, err = planOf(m.Query); err != nil {
 			m.Plan = &Plan{Error: sentence(err)}
 		}
 	}

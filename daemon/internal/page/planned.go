@@ -13,8 +13,8 @@ import (
 // defaultWorkers is the number of worker ids in a plan where the query leaves it out, as on the command line.
 const defaultWorkers = 1024
 
-// plan answers the requirements of a query.
-func (p *Page) plan(q url.Values) (*Plan, error) {
+// planOf answers the requirements of a query.
+func planOf(q url.Values) (*Plan, error) {
 	need := plan.Requirements{Years: plan.CustomaryYears, Workers: defaultWorkers}
 	values := []*float64{&need.Years, &need.Workers, &need.WorkerRate}
 	for i, name := range []string{"years", "workers", "rate"} {
@@ -41,7 +41,7 @@ func (p *Page) plan(q url.Values) (*Plan, error) {
 			Workers: strconv.FormatInt(o.Workers, 10), PerTick: strconv.FormatInt(o.PerTick, 10), EachRate: o.WorkerRate, Rate: o.Rate,
 		})
 	}
-	for _, m := range append(offer.Misfits, plan.MisfitPresets(need, p.Clock.Wall())...) {
+	for _, m := range offer.Misfits {
 		answer.Misfits = append(answer.Misfits, Misfit{m.Name, plan.Widths(m.Layout), decode.SpansOf(m.Layout), m.Why})
 	}
 	return answer, nil
