@@ -28,7 +28,7 @@ func (p program) decode() *cobra.Command {
 		Use:   "decode ID...",
 		Short: "Show the parts of ids: bits, fields, time, encodings",
 		Long: `Decode takes ids apart. It reads any encoding, and UUIDs, ULIDs and ObjectIDs,
-and says where a text has several meanings. Without --layout or -g it guesses
+and says which one it took. Without --layout or -g it guesses
 among the presets. With - ids are read from standard input. Texts that are no
 ids are named on standard error, and the exit code is 4.`,
 		Example: `  snowfence decode --layout twitter 1541815603606036480 -o json

@@ -20,9 +20,8 @@ type Result struct {
 	Time time.Time
 	// Fields are all 64 bits, high to low; bits above the layout are called "unused".
 	Fields []Field
-	// Readings are the text's, with the chosen one first. None means that the id
-	// was given as a number.
-	Readings []Reading
+	// ReadAs is the encoding of the text, empty if the id was given as a number.
+	ReadAs Encoding
 	// Generator is the one whose id it is, if it was named.
 	Generator string
 }

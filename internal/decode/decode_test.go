@@ -90,11 +90,11 @@ func TestBitsAboveTheLayoutAreNoID(t *testing.T) {
 }
 
 func TestThe64thBitDecodesUnsigned(t *testing.T) {
-	readings, err := Read("18446744073709551615")
+	id, _, err := Read("18446744073709551615", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Decode(readings[0].ID, layout(t, "discord"))
+	r, err := Decode(id, layout(t, "discord"))
 	if err != nil {
 		t.Fatal(err)
 	}

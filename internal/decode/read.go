@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"slices"
 	"strings"
 
 	"snowfence.example/snowfence"
@@ -50,68 +49,38 @@ func Encode(id snowfence.ID) Encodings {
 	return Encodings{id.String(), id.FixedDecimal(), id.Hex(), id.Base32(), id.Base62()}
 }
 
-// Reading is one number that a text may stand for.
-type Reading struct {
-	ID       snowfence.ID `json:"-"`
-	Text     string       `json:"id"` // the ID in plain decimal
-	Encoding Encoding     `json:"encoding"`
-}
-
 // hexPrefix marks a hexadecimal number beyond doubt.
 const hexPrefix = "0x"
 
 // maxText is how much of a text an error carries, as [snowfence.IDError] has it.
 const maxText = 64
 
-// Read returns the ids that a text may stand for, the likeliest first: decimal, then
-// the encoding whose fixed width the text has (hex 16, base32 13, base62 11), then hex
-// of another length, if it has a letter. With 0x in front it is hex and nothing else.
+// Read reads a text in one encoding, by [ReadAs], or without one in the likeliest, which it returns: decimal, then the
+// encoding whose fixed width the text has (hex 16, base32 13, base62 11). With 0x in front it is hex and nothing else.
+// Hex of less than 16 digits needs that: a short text of such letters is more often a word.
 // An error that wraps [snowfence.ErrInvalidID] is returned for any other text.
-func Read(s string) ([]Reading, error) {
-	if hasHexPrefix(s) {
-		return Readings(s, Hex)
+func Read(s string, e Encoding) (snowfence.ID, Encoding, error) {
+	if e == "" && hasHexPrefix(s) {
+		e = Hex
 	}
-	var readings []Reading
+	if e != "" {
+		id, err := ReadAs(s, e)
+		return id, e, err
+	}
 	for _, e := range EncodingNames() {
-		if e == Hex && len(s) != hexWidth {
-			continue
-		}
-		if r, err := ReadAs(s, e); err == nil && !slices.ContainsFunc(readings, func(x Reading) bool { return x.ID == r.ID }) {
-			readings = append(readings, r)
+		if id, err := ReadAs(s, e); err == nil && (e != Hex || len(s) == hexWidth) {
+			return id, e, nil
 		}
 	}
-	if len(readings) > 0 {
-		return readings, nil
-	}
-	if strings.ContainsAny(s, "abcdefABCDEF") {
-		if r, err := ReadAs(s, Hex); err == nil {
-			return []Reading{r}, nil
-		}
-	}
+	reason := "is neither decimal nor hex, nor base32 of 13 or base62 of 11 digits"
 	if s != "" && strings.Trim(s, "0123456789") == "" {
-		return Readings(s, Decimal) // for its error
+		_, err := ReadAs(s, Decimal) // for its error
+		return 0, "", err
 	}
-	return nil, &snowfence.IDError{
-		Form: "any encoding", Text: s[:min(len(s), maxText)], Position: -1,
-		Reason: "is neither decimal nor hex, nor base32 of 13 or base62 of 11 digits",
+	if _, err := readHex(s); err == nil {
+		reason = "may be hex, but has less than 16 digits: write 0x" + s + ", or say the encoding"
 	}
-}
-
-// Readings reads a text in one encoding, by [ReadAs], or without one in any, by [Read]. Then hex of less
-// than 16 digits needs 0x in front: a short text of such letters is more often a word.
-func Readings(s string, e Encoding) ([]Reading, error) {
-	if e == "" {
-		readings, err := Read(s)
-		if err == nil && readings[0].Encoding == Hex && len(s) < hexWidth && !hasHexPrefix(s) {
-			err = &snowfence.IDError{Form: "any encoding", Text: s, Position: -1, Reason: "may be hex, but has less than 16 digits: write 0x" + s + ", or say the encoding"}
-		}
-		return readings, err
-	}
-	r, err := ReadAs(s, e)
-	if err != nil {
-		return nil, err
-	}
-	return []Reading{r}, nil
+	return 0, "", &snowfence.IDError{Form: "any encoding", Text: s[:min(len(s), maxText)], Position: -1, Reason: reason}
 }
 
 // hexWidth is how many digits hex has when nothing is left out.
@@ -120,23 +89,16 @@ const hexWidth = 16
 // ReadAs reads a text in one encoding: decimal plain or in 19 digits; hex in 1 to 16
 // digits, with or without 0x; base32 and base62 in their fixed widths. Numbers may have
 // 64 bits. All else is an error that wraps [snowfence.ErrInvalidID].
-func ReadAs(s string, e Encoding) (Reading, error) {
-	var id snowfence.ID
-	var err error
+func ReadAs(s string, e Encoding) (snowfence.ID, error) {
 	switch e {
 	case Hex:
-		id, err = readHex(s)
+		return readHex(s)
 	case Base32:
-		id, err = snowfence.ParseBase32(s)
+		return snowfence.ParseBase32(s)
 	case Base62:
-		id, err = snowfence.ParseBase62(s)
-	default:
-		id, err = readDecimal(s)
+		return snowfence.ParseBase62(s)
 	}
-	if err != nil {
-		return Reading{}, err
-	}
-	return Reading{ID: id, Text: id.String(), Encoding: e}, nil
+	return readDecimal(s)
 }
 
 // readDecimal takes the fixed width only where the plain form fails, for its

@@ -54,16 +54,16 @@ func Of(text string, e Encoding, s Source) (r Result, f *Foreign, err error) {
 	return r, f, nil
 }
 
-// Under reads an id of a layout that is not wide, by [Readings], and takes the likeliest. The others
-// are greater, as they have the same digits in a greater base: a layout that has no place for the
-// first has none for them. A [*snowfence.IDError] is returned for a text that is no id of the layout.
+// Under reads an id of a layout that is not wide, by [Read]. A text's other readings are greater, as they have the same
+// digits in a greater base: a layout that has no place for the likeliest has none for them. A [*snowfence.IDError] is
+// returned for a text that is no id of the layout.
 func Under(text string, e Encoding, l snowfence.Layout) (Result, error) {
-	readings, err := Readings(text, e)
+	id, as, err := Read(text, e)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := Decode(readings[0].ID, l)
-	r.Readings = readings
+	r, err := Decode(id, l)
+	r.ReadAs = as
 	return r, err
 }
 

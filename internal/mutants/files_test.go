@@ -53,8 +53,8 @@ var files = places{
 	},
 	"cmd/snowfence/forensics/source/reader.go": {
 		"source: a word is hex": {
-			old:  "readings, err := decode.Readings(string(text), r.encoding)",
-			new:  "readings, err := decode.Readings(string(text), r.encoding)\n\tif r.encoding == \"\" {\n\t\treadings, err = decode.Read(string(text))\n\t}",
+			old:  "id, as, err := decode.Read(string(text), r.encoding)",
+			new:  "id, as, err := decode.Read(string(text), r.encoding)\n\tif r.encoding == \"\" && err != nil {\n\t\tid, as, err = decode.Read(string(text), decode.Hex)\n\t}",
 			test: "TestWhatIsNotUnderstoodWholeIsRefused",
 		},
 	},

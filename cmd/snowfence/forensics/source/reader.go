@@ -102,14 +102,14 @@ func (r *reader) read(text []byte, at uint64) (Item, error) {
 	if v, length := plain(text); length > 0 && length == len(text) && r.decimal() {
 		return Item{snowfence.ID(v), at}, r.agree(decode.Decimal, at)
 	}
-	readings, err := decode.Readings(string(text), r.encoding)
+	id, as, err := decode.Read(string(text), r.encoding)
 	if err != nil {
 		return Item{}, r.refuse(at, err, hintOf(string(text), at))
 	}
-	if len(text) > 1 && text[1]|0x20 == 'x' && readings[0].Encoding == decode.Hex {
-		return Item{readings[0].ID, at}, nil // its prefix marks it
+	if len(text) > 1 && text[1]|0x20 == 'x' && as == decode.Hex {
+		return Item{id, at}, nil // its prefix marks it
 	}
-	return Item{readings[0].ID, at}, r.agree(readings[0].Encoding, at)
+	return Item{id, at}, r.agree(as, at)
 }
 
 // decimal reports whether plain decimals are ids.

@@ -36,8 +36,6 @@ type decoded struct {
 	decode.Document
 	Input  string          `json:"input"`   // as given
 	ReadAs decode.Encoding `json:"read_as"` // the encoding that was taken
-	// OtherReadings are the numbers that the text is in other encodings.
-	OtherReadings []decode.Reading `json:"other_readings,omitempty"`
 
 	result  decode.Result      // of the likeliest reading
 	guesses []decode.Candidate // the candidates of a guess, the likeliest first
@@ -79,24 +77,23 @@ func (r *Reader) Read(word string) (document any, text string, err error) {
 			return nil, "", err
 		}
 	}
-	readings := n.result.Readings
-	n.ReadAs, n.OtherReadings = readings[0].Encoding, readings[1:]
+	n.ReadAs = n.result.ReadAs
 	p.numberText(n)
 	return n, p.String(), nil
 }
 
 // guess decodes an id under the likeliest layout.
 func (r *Reader) guess(id string, n *decoded) error {
-	readings, err := decode.Readings(id, r.Encoding)
+	number, as, err := decode.Read(id, r.Encoding)
 	if err != nil {
 		return err
 	}
-	n.guesses = decode.Guess(readings[0].ID, r.Now)
+	n.guesses = decode.Guess(number, r.Now)
 	if len(n.guesses) == 0 {
-		return &snowfence.IDError{Form: "any preset", Text: readings[0].Text, Position: -1, Reason: "has no place in any of their layouts"}
+		return &snowfence.IDError{Form: "any preset", Text: number.String(), Position: -1, Reason: "has no place in any of their layouts"}
 	}
 	n.Document, n.result = decode.GuessedDocument(n.guesses), n.guesses[0].Result
-	n.result.Readings = readings
+	n.result.ReadAs = as
 	return nil
 }
 
@@ -165,13 +162,10 @@ func (p *idPage) numberText(n *decoded) {
 // heading adds the encoding and the layout by which the id was read, and whether the layout is a guess.
 func (p *idPage) heading(n *decoded) {
 	as := ""
-	if n.ReadAs != decode.Decimal || len(n.OtherReadings) > 0 {
+	if n.ReadAs != decode.Decimal {
 		as = ", read as " + string(n.ReadAs)
 	}
 	p.Line("%s%s", n.Input, as)
-	for _, other := range n.OtherReadings {
-		p.Line("  as %s it would be %s", other.Encoding, other.Text)
-	}
 	name := cmp.Or(p.Preset, strings.Join(decode.PresetsOf(n.result.Layout), " or "), "layout")
 	if n.Guessed {
 		name += " (guessed)"
