@@ -20,7 +20,6 @@
 // store, with windows that never overlap. Two generators with one worker id and overlapping windows
 // repeat each other's ids, and this package can't know. So use a Generator by itself only where
 // something else keeps windows apart. [NewGenerator] refuses to guess a worker or a window.
-// [NewUnfencedGenerator] is for uses without a window.
 //
 // # What it leaves alone
 //

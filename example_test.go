@@ -177,9 +177,9 @@ func ExampleLayout_Spans() {
 
 // Worker 7 is this program's alone, and its clock is never set back while it is
 // down: somebody else sees to both.
-func ExampleNewUnfencedGenerator() {
-	worker := int64(7)
-	g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Worker: &worker})
+func ExampleNewGenerator() {
+	worker, layout := int64(7), snowfence.DefaultLayout()
+	g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Worker: &worker, Until: layout.HorizonTick()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -189,7 +189,7 @@ func ExampleNewUnfencedGenerator() {
 		fmt.Println(err)
 		return
 	}
-	parts, err := snowfence.DefaultLayout().Decompose(id)
+	parts, err := layout.Decompose(id)
 	fmt.Println("worker", parts.Worker, err)
 	// Output: worker 7 <nil>
 }

@@ -39,7 +39,7 @@ type GeneratorConfig struct {
 	// Floor is the first tick that may be stamped. Zero means the epoch.
 	Floor Tick
 	// Until is the exclusive upper bound of the ticks that may be stamped; see [Generator.Extend].
-	// [NewGenerator] refuses zero. For [NewUnfencedGenerator] it means the layout's horizon.
+	// Zero is refused. A generator that nothing fences has [Layout.HorizonTick].
 	Until Tick
 	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
 	// see [Generator.ExtendWithin]. Zero means the end of time. With it
@@ -240,7 +240,7 @@ func (cfg GeneratorConfig) validate() error {
 	case cfg.Worker == nil:
 		return fmt.Errorf("snowfence: generator: worker is not given: must be a number from 0 to %d that no other generator uses", l.Workers()-1)
 	case cfg.Until == 0:
-		return errors.New("snowfence: generator: until is 0: must be given: use package fence, or NewUnfencedGenerator for a generator that nothing fences")
+		return errors.New("snowfence: generator: until is 0: must be given: use package fence, or the layout's HorizonTick for a generator that nothing fences")
 	case cfg.Floor < 0:
 		return fmt.Errorf("snowfence: generator: floor is %d: must not be before the epoch", cfg.Floor)
 	case cfg.Until > l.HorizonTick():
@@ -251,24 +251,6 @@ func (cfg GeneratorConfig) validate() error {
 		return fmt.Errorf("snowfence: generator: until is %d: must be above the floor, %d", cfg.Until, cfg.Floor)
 	}
 	return nil
-}
-
-// NewUnfencedGenerator returns a generator whose window may be left open: an
-// Until of zero means the layout's horizon. The worker number must be given
-// here too. Errors are those of [NewGenerator].
-//
-// Nothing fences such a generator. It promises only that its own ids differ and increase.
-// Another process may issue the same ids under the same worker number. So may the next
-// process, after a restart with its clock set back. Use it for tests and measurements, or
-// where something else rules both out.
-func NewUnfencedGenerator(cfg GeneratorConfig) (*Generator, error) {
-	if cfg.Until == 0 {
-		if cfg.Layout.IsZero() {
-			cfg.Layout = DefaultLayout()
-		}
-		cfg.Until = cfg.Layout.HorizonTick()
-	}
-	return NewGenerator(cfg)
 }
 
 // Next returns the next id. It returns at once while the layout has numbers left. Otherwise

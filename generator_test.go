@@ -1,6 +1,7 @@
 package snowfence
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -28,16 +29,10 @@ func TestConfigAtFaultIsNamed(t *testing.T) {
 		"sequence-start": {Layout: l, Worker: &worker, Until: until, Policy: Policy{Start: SequenceStart{Rule: StartRandom, Max: 16}}},
 	}
 	for word, cfg := range cases {
-		for name, construct := range constructors() {
-			if _, err := construct(cfg); err == nil || !strings.Contains(err.Error(), word) {
-				t.Errorf("%s, %s: error is %v", name, word, err)
-			}
+		if _, err := NewGenerator(cfg); err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: error is %v", word, err)
 		}
 	}
-}
-
-func constructors() map[string]func(GeneratorConfig) (*Generator, error) {
-	return map[string]func(GeneratorConfig) (*Generator, error){"fenced": NewGenerator, "unfenced": NewUnfencedGenerator}
 }
 
 // A worker number or a window that was forgotten is no worker 0 without a
@@ -45,36 +40,22 @@ func constructors() map[string]func(GeneratorConfig) (*Generator, error) {
 func TestGeneratorWithoutWorkerOrWindowIsRefused(t *testing.T) {
 	worker, until := int64(0), DefaultLayout().TickAt(testStart)
 	cases := []struct {
-		name             string
-		cfg              GeneratorConfig
-		fenced, unfenced string // what the errors say, if any
+		name string
+		cfg  GeneratorConfig
+		want string // what the error says, if any
 	}{
-		{"the zero value", GeneratorConfig{}, "worker is not given", "worker is not given"},
-		{"no worker", GeneratorConfig{Until: until}, "worker is not given", "worker is not given"},
-		{"no window", GeneratorConfig{Worker: &worker}, "until is 0: must be given: use package fence, or NewUnfencedGenerator", ""},
-		{"both", GeneratorConfig{Worker: &worker, Until: until}, "", ""},
+		{"the zero value", GeneratorConfig{}, "worker is not given"},
+		{"no worker", GeneratorConfig{Until: until}, "worker is not given"},
+		{"no window", GeneratorConfig{Worker: &worker}, "until is 0: must be given: use package fence, or the layout's HorizonTick"},
+		{"both", GeneratorConfig{Worker: &worker, Until: until}, ""},
 	}
 	for _, c := range cases {
-		for name, want := range map[string]string{"fenced": c.fenced, "unfenced": c.unfenced} {
-			g, err := constructors()[name](c.cfg)
-			switch {
-			case want == "" && err != nil:
-				t.Errorf("%s, %s: %v", c.name, name, err)
-			case want != "" && (g != nil || err == nil || !strings.Contains(err.Error(), want)):
-				t.Errorf("%s, %s: %v, want %q", c.name, name, err, want)
-			}
-		}
-	}
-}
-
-func TestUnfencedGeneratorKeepsToAWindowThatIsGiven(t *testing.T) {
-	for until, want := range map[Tick]Tick{0: DefaultLayout().HorizonTick(), 1: 1} {
-		g, err := NewUnfencedGenerator(GeneratorConfig{Worker: new(int64), Until: until})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := g.Status().Until; got != want {
-			t.Errorf("until %d: %d, want %d", until, got, want)
+		g, err := NewGenerator(c.cfg)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (g != nil || err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
 }
@@ -102,7 +83,11 @@ func newTestGenerator(t *testing.T, cfg GeneratorConfig) *Generator {
 	if cfg.Worker == nil {
 		cfg.Worker = new(int64)
 	}
-	g, err := NewUnfencedGenerator(cfg)
+	if cfg.Layout.IsZero() {
+		cfg.Layout = DefaultLayout()
+	}
+	cfg.Until = cmp.Or(cfg.Until, cfg.Layout.HorizonTick())
+	g, err := NewGenerator(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +307,7 @@ func BenchmarkNext(b *testing.B) {
 	l.Fields = []Field{{Kind: Time, Bits: 41}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 21}}
 	ctx := b.Context()
 	b.Run("serial", func(b *testing.B) {
-		g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
+		g, err := NewGenerator(GeneratorConfig{Layout: l, Worker: new(int64), Until: l.HorizonTick()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -333,7 +318,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
-		g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
+		g, err := NewGenerator(GeneratorConfig{Layout: l, Worker: new(int64), Until: l.HorizonTick()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -350,7 +335,7 @@ func BenchmarkNext(b *testing.B) {
 func BenchmarkFill(b *testing.B) {
 	l := DefaultLayout()
 	l.Fields = []Field{{Kind: Time, Bits: 40}, {Kind: Worker, Bits: 1}, {Kind: Sequence, Bits: 22}}
-	g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: new(int64)})
+	g, err := NewGenerator(GeneratorConfig{Layout: l, Worker: new(int64), Until: l.HorizonTick()})
 	if err != nil {
 		b.Fatal(err)
 	}

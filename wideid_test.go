@@ -2,6 +2,7 @@ package snowfence
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -278,7 +279,7 @@ func TestNarrowAndWideLayoutsAreNotMixedUp(t *testing.T) {
 	}
 	for _, l := range []Layout{narrow, wide} {
 		worker := int64(1)
-		g, err := NewUnfencedGenerator(GeneratorConfig{Layout: l, Worker: &worker})
+		g, err := NewGenerator(GeneratorConfig{Layout: l, Worker: &worker, Until: l.HorizonTick()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -376,7 +377,8 @@ func newWideGenerator(t testing.TB, layout string, cfg GeneratorConfig) *Generat
 		last := l.Workers() - 1
 		cfg.Worker = &last
 	}
-	g, err := NewUnfencedGenerator(cfg)
+	cfg.Until = cmp.Or(cfg.Until, l.HorizonTick())
+	g, err := NewGenerator(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ func fullRate(lasts time.Duration) (missed []string, err error) {
 	fmt.Printf("\n# Full rate of the twitter layout, %d ids a ms, kept up for %s\n\n", perMillisecond, lasts)
 	fmt.Printf("%-34s %12s %8s %8s %12s\n", "", "ids a s", "of cap", "cores", "longest call")
 	for _, callers := range []int{1, 16} {
-		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: twitter.Layout, Worker: new(int64)})
+		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: twitter.Layout, Worker: new(int64), Until: twitter.Layout.HorizonTick()})
 		if err != nil {
 			return nil, err
 		}

@@ -170,8 +170,12 @@ func layout(sequenceBits int) snowfence.Layout {
 	return l
 }
 
+func unfenced(l snowfence.Layout) (*snowfence.Generator, error) {
+	return snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64), Until: l.HorizonTick()})
+}
+
 func next() (func(int) error, error) {
-	g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(21), Worker: new(int64)})
+	g, err := unfenced(layout(21))
 	ctx := context.Background()
 	run := func(n int) error {
 		for range n {
@@ -186,7 +190,7 @@ func next() (func(int) error, error) {
 
 func fill(n int) func() (func(int) error, error) {
 	return func() (func(int) error, error) {
-		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: layout(22), Worker: new(int64)})
+		g, err := unfenced(layout(22))
 		ids := make([]snowfence.ID, n)
 		ctx := context.Background()
 		run := func(n int) error {

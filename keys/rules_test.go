@@ -195,7 +195,7 @@ func TestOneKeyIsNeverZeroAndNeverRepeated(t *testing.T) {
 }
 
 func TestNextAllocatesNothing(t *testing.T) {
-	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: snowfence.DefaultLayout(), Worker: new(int64)})
+	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Worker: new(int64), Until: snowfence.DefaultLayout().HorizonTick()})
 	if err != nil {
 		t.Fatal(err)
 	}

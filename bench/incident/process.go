@@ -99,8 +99,8 @@ func (p *process) Mint(ctx context.Context, ids []snowfence.ID) (int, error) {
 
 // issue begins to issue under a worker id, without knowledge of the ids issued under it before.
 func (p *process) issue(worker int64) {
-	generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
-		Layout: p.site.Layout, Worker: &worker, Policy: p.policy, Clock: p.site.Clock, Rand: p.site.Rand.Uint64,
+	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
+		Layout: p.site.Layout, Worker: &worker, Until: p.site.Layout.HorizonTick(), Policy: p.policy, Clock: p.site.Clock, Rand: p.site.Rand.Uint64,
 	})
 	if err == nil {
 		p.generator = generator

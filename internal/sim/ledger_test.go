@@ -67,8 +67,8 @@ func TestRangesHoldJustTheIDsOfABatch(t *testing.T) {
 		l := newLedger(layout)
 		clock := &clock{agenda: new(Agenda), begin: layout.Epoch.Add(24 * time.Hour)}
 		worker := layout.Workers() - 1
-		generator, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{
-			Layout: layout, Worker: &worker, Clock: clock, Policy: snowfence.Policy{MaxBurst: 10 * layout.Unit},
+		generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{
+			Layout: layout, Worker: &worker, Until: layout.HorizonTick(), Clock: clock, Policy: snowfence.Policy{MaxBurst: 10 * layout.Unit},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -363,7 +363,7 @@ func TestLimitOfABatchIsWhatAGeneratorCanDo(t *testing.T) {
 			n  int
 			ok bool
 		}{{limit, true}, {limit + 1, false}} {
-			g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: preset.Layout, Worker: new(int64), Clock: late{snowfence.SystemClock()}, Rand: func() uint64 { return 0 }})
+			g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: preset.Layout, Worker: new(int64), Until: preset.Layout.HorizonTick(), Clock: late{snowfence.SystemClock()}, Rand: func() uint64 { return 0 }})
 			if err != nil {
 				t.Fatal(err)
 			}
