@@ -105,17 +105,6 @@ func TestKeyShowsItsSecretToNoLogAndNoEncoder(t *testing.T) {
 	}
 }
 
-func FuzzParseKeys(f *testing.F) {
-	f.Add(newKey + "\n" + oldKey)
-	f.Add("# none\r\n\r\na 00 # b")
-	f.Fuzz(func(t *testing.T, text string) {
-		keys, err := opaque.ParseKeys(text)
-		if (err == nil) == (len(keys) == 0) || (err != nil && !errors.Is(err, opaque.ErrSetting)) {
-			t.Errorf("%q is read as %d keys, %v", text, len(keys), err)
-		}
-	})
-}
-
 func TestKeysOfOneSecretAreKnownWhateverTheirIDs(t *testing.T) {
 	key := func(id byte, secret string) opaque.Key {
 		k, err := opaque.NewKey(id, []byte(secret))
