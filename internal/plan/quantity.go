@@ -15,50 +15,27 @@ type suffix struct {
 	factor float64
 }
 
-// suffixes are for rates, the largest first, and for memory sizes.
-func suffixes() []suffix {
-	return []suffix{
-		{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}, {"K", 1e3},
-		{"Ki", 1 << 10}, {"Mi", 1 << 20}, {"Gi", 1 << 30}, {"Ti", 1 << 40},
-	}
-}
+// suffixes are the largest first.
+func suffixes() []suffix { return []suffix{{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}} }
 
-// ParseQuantity reads a number above zero, up to 2^62, as people write it: 1024, 1,024,
-// 1_024, 10k, 4M, 1.5G, 64Ki, 1e6 or 2^20. A trailing "/s" is allowed, for rates.
+// ParseQuantity reads a number above zero, up to 2^62: 1024, 10k, 1.5M, 2G or 2T.
 func ParseQuantity(s string) (float64, error) {
-	rest := strings.TrimSuffix(strings.TrimSpace(s), "/s")
-	rest = strings.NewReplacer(",", "", "_", "").Replace(rest)
-	factor := 1.0
+	digits, factor := s, 1.0
 	for _, x := range suffixes() {
-		if before, ok := strings.CutSuffix(rest, x.text); ok {
-			rest, factor = strings.TrimSpace(before), x.factor
-			break
+		if before, ok := strings.CutSuffix(s, x.text); ok {
+			digits, factor = before, x.factor
 		}
 	}
-	base, exponent, isPower := strings.Cut(rest, "^")
-	value, err := parseNumber(base)
-	if isPower {
-		var e float64
-		e, err = parseNumber(exponent)
-		value = math.Pow(value, e)
-	}
+	value, err := strconv.ParseFloat(digits, 64)
 	switch {
-	case err != nil || base == "":
-		return 0, fmt.Errorf("%q is not a quantity such as 1024, 10k, 4M or 2^20", s)
-	case !(value > 0): // NaN included
+	case err != nil || strings.Trim(digits, "0123456789.eE+") != "": // strconv alone would also read hex, Inf and NaN
+		return 0, fmt.Errorf("%q is not a quantity such as 1024, 10k or 4M", s)
+	case value == 0:
 		return 0, fmt.Errorf("%q is not above zero", s)
 	case value*factor > 1<<62:
 		return 0, fmt.Errorf("%q is above the limit of 2^62", s)
 	}
 	return value * factor, nil
-}
-
-// parseNumber reads a plain number: strconv alone would also read hex, Inf and NaN.
-func parseNumber(s string) (float64, error) {
-	if strings.Trim(s, "0123456789.eE+") != "" {
-		return 0, strconv.ErrSyntax
-	}
-	return strconv.ParseFloat(s, 64)
 }
 
 // ParseCount reads a whole quantity, such as a number of workers. An error is

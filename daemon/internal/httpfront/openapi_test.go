@@ -313,7 +313,7 @@ func addPage(t *testing.T, add func(string, fixture, *http.Request, int), guarde
 	add("/ui/decode", open, request("GET", "/ui/decode?id=507f1f77bcf86cd799439011"), 200)
 	add("/ui/decode", open, request("GET", "/ui/decode?id=1&generator=none"), 404)
 	add("/ui/decode", newOpaque(t, false), request("GET", "/ui/decode?id=1&generator=public"), 503)
-	add("/ui/plan", open, request("GET", "/ui/plan?years=100&workers=1Mi&rate=10k"), 200)
+	add("/ui/plan", open, request("GET", "/ui/plan?years=100&workers=1M&rate=10k"), 200)
 	post := func(f fixture, text string, status int, headers ...string) {
 		r := request("POST", "/ui/token", append(headers, "Content-Type: application/x-www-form-urlencoded")...)
 		add("/ui/token", f, withBody(r, text), status)

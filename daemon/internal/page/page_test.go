@@ -728,7 +728,7 @@ func TestPlanShowsWhatFitsAndWhyTheRestDoesNot(t *testing.T) {
 		}
 		return p
 	}
-	p := plan("years=69&workers=1,024&rate=4M")
+	p := plan("years=69&workers=1024&rate=4M")
 	if len(p.Fits) != 1 || p.Fits[0].Widths != "ms41-worker10-seq12" || p.Fits[0].Ends.Year() != 2095 || len(p.Fits[0].Fields) != 4 || p.Fits[0].Fields[2].First != 42 {
 		t.Errorf("what fits: %+v", p.Fits)
 	}
@@ -739,7 +739,7 @@ func TestPlanShowsWhatFitsAndWhyTheRestDoesNot(t *testing.T) {
 	if why["ticks of 1s"] != "64 bits, 1 more than the 63 there are" || len(why) != 2 {
 		t.Errorf("what does not fit: %v", why)
 	}
-	if p := plan("years=100&workers=1Mi&rate=10k"); len(p.Fits) != 0 || len(p.Misfits) == 0 {
+	if p := plan("years=100&workers=1M&rate=10k"); len(p.Fits) != 0 || len(p.Misfits) == 0 {
 		t.Errorf("nothing fits: %+v", p)
 	}
 	for _, query := range []string{"years=x", "years=2e6", "workers=1.5", "rate=-1", "more=1"} {
