@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/counter"
 	"snowfence.example/snowfence/keys"
 	"snowfence.example/snowfence/store/memstore"
@@ -27,17 +26,11 @@ func Example() {
 	id, err := rules.Next(ctx, "customers.id")
 	fmt.Println(id, err)
 
-	// Of two structs, one has its key already.
-	known, unset := id, snowfence.ID(0)
-	err = rules.Assign(ctx, "customers.id", &known, &unset)
-	fmt.Println(known, unset, err)
-
 	_, err = rules.Next(ctx, "customer.id")
 	fmt.Println(err)
 	fmt.Println(customers.Close(ctx))
 	// Output:
 	// 1000 <nil>
-	// 1000 1001 <nil>
 	// snowfence: keys: unknown column: "customer.id": must be one of ["customers.id"]
 	// <nil>
 }

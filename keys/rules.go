@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,21 +42,17 @@ type column struct {
 	last   atomic.Int64 // the last id that the source gave, or 0
 }
 
-// New returns rules. A name is "table.column" or "schema.table.column", each part 1 to 64
-// letters, digits, "_", "$" or "-". Calls must spell it in the same way, capitals included.
-// A source may serve several columns.
+// New returns rules. A name is by custom "table.column". Calls must spell it in the same way,
+// capitals included. A source may serve several columns.
 //
-// An error that wraps [ErrInvalidRule] is returned for another name, for a source that is nil,
-// and for two names that differ only in capitals: many databases take those for one column.
+// An error that wraps [ErrInvalidRule] is returned for a source that is nil, and for two names
+// that differ only in capitals: many databases take those for one column.
 func New(sources map[string]Source) (*Rules, error) {
 	r := &Rules{make(map[string]*column, len(sources))}
 	lower := make(map[string]string, len(sources))
-	valid := regexp.MustCompile(`^([\pL\pN_$-]{1,64}\.){1,2}[\pL\pN_$-]{1,64}$`) // 64 is MySQL's limit
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		other, twice := lower[strings.ToLower(name)]
 		switch {
-		case !valid.MatchString(name):
-			return nil, fmt.Errorf("%w: name %q: must be table.column or schema.table.column, each part 1 to 64 letters, digits, _, $ or -", ErrInvalidRule, name)
 		case sources[name] == nil:
 			return nil, fmt.Errorf("%w: source of %s is nil: must be given", ErrInvalidRule, name)
 		case twice:
@@ -71,21 +66,11 @@ func New(sources map[string]Source) (*Rules, error) {
 
 // Next returns a new id for a column. It fails as [Rules.Fill] does.
 func (r *Rules) Next(ctx context.Context, name string) (snowfence.ID, error) {
-	c, err := r.column(name)
-	if err != nil {
+	var ids [1]snowfence.ID
+	if err := r.Fill(ctx, name, ids[:]); err != nil {
 		return 0, err
 	}
-	id, err := c.source.Next(ctx)
-	if err == nil && id == 0 { // a source gives 0 once at the most
-		id, err = c.source.Next(ctx)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("mint for %s: %w", name, err)
-	}
-	if last := c.last.Swap(int64(id)); id == 0 || last == int64(id) {
-		return 0, fmt.Errorf("mint for %s: %w: %d", name, ErrRepeated, id)
-	}
-	return id, nil
+	return ids[0], nil
 }
 
 // Fill fills ids with new ones for a column, in the order in which the source gives them. An
@@ -96,11 +81,6 @@ func (r *Rules) Next(ctx context.Context, name string) (snowfence.ID, error) {
 // wraps [ErrRepeated] is returned when an id is in the batch twice, or was the last one of
 // the call before. The source's own error is returned when it fails.
 func (r *Rules) Fill(ctx context.Context, name string, ids []snowfence.ID) error {
-	if len(ids) == 1 {
-		id, err := r.Next(ctx, name)
-		ids[0] = id
-		return err
-	}
 	c, err := r.column(name)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -120,21 +100,6 @@ func (r *Rules) Fill(ctx context.Context, name string, ids []snowfence.ID) error
 			return fmt.Errorf("mint for %s: %w: %d", name, ErrRepeated, id)
 		}
 		seen[id] = true
-	}
-	return nil
-}
-
-// Assign gives a new id to each variable that is 0, and leaves the others as they are: the
-// key fields of structs, before they are inserted. On an error it changes none. It fails as
-// [Rules.Fill] does.
-func (r *Rules) Assign(ctx context.Context, name string, ids ...*snowfence.ID) error {
-	unset := slices.DeleteFunc(slices.Clone(ids), func(id *snowfence.ID) bool { return *id != 0 })
-	minted := make([]snowfence.ID, len(unset))
-	if err := r.Fill(ctx, name, minted); err != nil {
-		return err
-	}
-	for i, id := range unset {
-		*id = minted[i]
 	}
 	return nil
 }

@@ -62,35 +62,10 @@ func scripted(t *testing.T, ids ...snowfence.ID) *keys.Rules {
 	return r
 }
 
-func TestNameIsTableAndColumn(t *testing.T) {
-	long := strings.Repeat("é", 64)
-	for name, ok := range map[string]bool{
-		"orders.id":            true,
-		"shop.orders.id":       true,
-		"Bestellung-2.Größe_$": true,
-		long + "." + long:      true,
-		"orders":               false,
-		"a.b.c.d":              false,
-		".id":                  false,
-		"orders.":              false,
-		"orders.id\n":          false,
-		`"orders".id`:          false,
-		"orders.\xff":          false,
-		long + "x.id":          false,
-	} {
-		_, err := keys.New(map[string]keys.Source{name: &script{}})
-		if ok != (err == nil) || !ok && !errors.Is(err, keys.ErrInvalidRule) {
-			t.Errorf("%q: error is %v", name, err)
-		}
-	}
-}
-
 func TestRulesThatCannotWorkAreRefused(t *testing.T) {
 	for want, sources := range map[string]map[string]keys.Source{
 		"source of orders.id is nil: must be given":                        {"orders.id": nil},
 		"names Orders.ID and orders.id: must differ in more than capitals": {"orders.id": &script{}, "Orders.ID": &script{}},
-		`name "id": must be table.column or schema.table.column`:           {"id": &script{}},
-		"each part 1 to 64 letters, digits, _, $ or -":                     {"orders.i d": &script{}},
 	} {
 		_, err := keys.New(sources)
 		if !errors.Is(err, keys.ErrInvalidRule) || !strings.Contains(err.Error(), want) || snowfence.ClassOf(err) != snowfence.ClassUsage {
@@ -105,10 +80,9 @@ func TestUnknownColumnIsRefusedWithTheKnownOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `snowfence: keys: unknown column: "Orders.id": must be one of ["customers.id" "orders.id"]`
-	var id snowfence.ID
 	_, next := r.Next(t.Context(), "Orders.id")
 	_, insert := r.Insert(t.Context(), nil, "Orders.id", "")
-	for _, err := range []error{next, insert, r.Fill(t.Context(), "Orders.id", nil), r.Assign(t.Context(), "Orders.id", &id)} {
+	for _, err := range []error{next, insert, r.Fill(t.Context(), "Orders.id", nil)} {
 		if !errors.Is(err, keys.ErrUnknownColumn) || err.Error() != want {
 			t.Errorf("error is %v, want %s", err, want)
 		}
@@ -175,40 +149,6 @@ func TestOneKeyIsNeverZeroAndNeverRepeated(t *testing.T) {
 	}
 }
 
-func TestNextAllocatesNothing(t *testing.T) {
-	generator, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Worker: new(int64), Until: snowfence.DefaultLayout().HorizonTick()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := keys.New(map[string]keys.Source{"orders.id": generator})
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := func() {
-		if _, err := r.Next(t.Context(), "orders.id"); err != nil {
-			t.Error(err)
-		}
-	}
-	if n := testing.AllocsPerRun(100, next); n != 0 {
-		t.Errorf("%v allocations an id", n)
-	}
-}
-
-func TestAssignFillsOnlyWhatIsUnset(t *testing.T) {
-	r := scripted(t, 10, 11)
-	a, b, c := snowfence.ID(0), snowfence.ID(5), snowfence.ID(0)
-	if err := r.Assign(t.Context(), "orders.id", &a, &b, &c); err != nil || a != 10 || b != 5 || c != 11 {
-		t.Errorf("got %d, %d, %d, error %v", a, b, c, err)
-	}
-	if err := r.Assign(t.Context(), "orders.id", &a, &b, &c); err != nil || a != 10 || b != 5 || c != 11 {
-		t.Errorf("again: got %d, %d, %d, error %v", a, b, c, err)
-	}
-	a, c = 0, 0
-	if err := r.Assign(t.Context(), "orders.id", &a, &c); !errors.Is(err, errDry) || a != 0 || c != 0 {
-		t.Errorf("failed: got %d, %d, error %v", a, c, err)
-	}
-}
-
 // database is an execer that remembers the arguments of each statement, and breaks its
 // connection at one of them.
 type database struct {
@@ -227,36 +167,27 @@ func (d *database) ExecContext(_ context.Context, query string, args ...any) (sq
 }
 
 func TestInsertPutsTheKeyFirst(t *testing.T) {
-	r, d := scripted(t, 1, 2, 3), new(database)
+	r, d := scripted(t, 1, 2), new(database)
 	id, err := r.Insert(t.Context(), d, "orders.id", "INSERT", "a", 9)
 	if err != nil || id != 1 {
 		t.Errorf("one row: %d, %v", id, err)
 	}
-	ids, err := r.InsertAll(t.Context(), d, "orders.id", "INSERT", [][]any{{"b"}, {}})
-	if err != nil || !slices.Equal(ids, []snowfence.ID{2, 3}) {
-		t.Errorf("two rows: %d, %v", ids, err)
+	if id, err := r.Insert(t.Context(), d, "orders.id", "INSERT"); err != nil || id != 2 {
+		t.Errorf("another: %d, %v", id, err)
 	}
-	if want := []string{"INSERT[1 a 9]", "INSERT[2 b]", "INSERT[3]"}; !slices.Equal(d.rows, want) {
+	if want := []string{"INSERT[1 a 9]", "INSERT[2]"}; !slices.Equal(d.rows, want) {
 		t.Errorf("statements are %q, want %q", d.rows, want)
 	}
 }
 
 func TestRetryAfterALostConnectionTakesNewKeys(t *testing.T) {
-	r, d := scripted(t, 1, 2, 3, 4, 5, 6), &database{breaks: 1}
+	r, d := scripted(t, 1, 2), &database{breaks: 1}
 	id, err := r.Insert(t.Context(), d, "orders.id", "INSERT")
 	if id != 1 || !errors.Is(err, errBroken) {
 		t.Errorf("the broken insert: %d, %v; want the id that was sent, and the error", id, err)
 	}
 	if id, err := r.Insert(t.Context(), d, "orders.id", "INSERT"); id != 2 || err != nil {
 		t.Errorf("the retry: %d, %v", id, err)
-	}
-	d.breaks = 4
-	ids, err := r.InsertAll(t.Context(), d, "orders.id", "INSERT", make([][]any, 3))
-	if !slices.Equal(ids, []snowfence.ID{3, 4}) || !errors.Is(err, errBroken) {
-		t.Errorf("a batch that breaks at its second row: %d, %v", ids, err)
-	}
-	if id, err := r.Insert(t.Context(), d, "orders.id", "INSERT"); id != 6 || err != nil {
-		t.Errorf("after the batch: %d, %v", id, err)
 	}
 }
 

@@ -80,8 +80,12 @@ func placeOrders(ctx context.Context, db *sql.DB, rules *keys.Rules, query strin
 	if err != nil {
 		return nil, err
 	}
-	if ids, err = rules.InsertAll(ctx, tx, "orders.id", query, rows); err != nil {
-		return nil, errors.Join(err, tx.Rollback())
+	for _, row := range rows {
+		id, err := rules.Insert(ctx, tx, "orders.id", query, row...)
+		if err != nil {
+			return nil, errors.Join(err, tx.Rollback())
+		}
+		ids = append(ids, id)
 	}
 	return ids, tx.Commit()
 }
