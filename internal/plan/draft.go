@@ -1,20 +1,15 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
+	"slices"
 
 	"snowfence.example/snowfence"
 )
 
 // maxDraftBits is far beyond any layout, and keeps sums and powers of two small.
 const maxDraftBits = 999
-
-// fieldWidth finds a field of a layout's text: a word and its bits. A count
-// before a unit of time ("10 ms 39") follows no word, so it is not found.
-var fieldWidth = regexp.MustCompile(`(\p{L}\s*)([0-9]+)`)
 
 // ParseDraft reads the texts of [snowfence.ParseLayout], with fields of any width up to
 // 999 bits, because claims are made for layouts that cannot exist: "ms 37 + server 20 +
@@ -24,27 +19,19 @@ func ParseDraft(s string) (snowfence.Layout, error) {
 	if err == nil && l.Wide {
 		err = fmt.Errorf("layout %q is wide: must have at most 64 bits", s)
 	}
-	if err == nil || l.Wide {
+	if err == nil || l.Wide || !errors.As(err, new(*snowfence.LayoutError)) {
 		return l, err
 	}
-	// With every width at one bit only the widths can have been wrong; the
-	// words, their order and the epoch are still read in one place.
-	fields, epoch, hasEpoch := strings.Cut(s, "@")
-	narrow := fieldWidth.ReplaceAllString(fields, "${1}1")
-	if hasEpoch {
-		narrow += "@" + epoch
-	}
-	l, narrowErr := snowfence.ParseLayout(narrow)
-	widths := fieldWidth.FindAllStringSubmatch(fields, -1)
-	if narrowErr != nil || len(widths) != len(l.Fields) {
-		return snowfence.Layout{}, err
-	}
-	for i, w := range widths {
-		bits, err := strconv.Atoi(w[2])
-		if err != nil || bits > maxDraftBits {
-			return snowfence.Layout{}, fmt.Errorf("layout %q: %s is %s bits, must be at most %d", s, l.Fields[i].Word(), w[2], maxDraftBits)
+	narrow := l
+	narrow.Fields = slices.Clone(l.Fields)
+	for i, f := range l.Fields {
+		if f.Bits > maxDraftBits {
+			return snowfence.Layout{}, fmt.Errorf("layout %q: %s is %d bits, must be at most %d", s, f.Word(), f.Bits, maxDraftBits)
 		}
-		l.Fields[i].Bits = bits
+		narrow.Fields[i].Bits = 1
+	}
+	if narrow.Validate() != nil { // not only the widths are wrong
+		return snowfence.Layout{}, err
 	}
 	return l, nil
 }
