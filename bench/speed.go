@@ -218,7 +218,7 @@ func nextWide(layout string) func() (func(int) error, error) {
 		if err != nil {
 			return nil, err
 		}
-		g, err := snowfence.NewUnfencedGenerator(snowfence.GeneratorConfig{Layout: l, Worker: new(int64)})
+		g, err := unfenced(l)
 		ctx := context.Background()
 		run := func(n int) error {
 			for range n {
