@@ -34,13 +34,13 @@ copied rows; ids that look rounded come first. It calls all others undecided.
 ` + idSourceHelp + `
 
 Without --layout the layout is guessed among the presets. -o json prints one
-object: ids, distinct, duplicates, repeated, invalid, complete, sources, between
-(and between_partial, if there are too many pairs), named, layout, preset,
-guessed, causes, spilled.
+object: ids, distinct, duplicates, repeated, complete, sources, between (and
+between_partial, if there are too many pairs), named, layout, preset, guessed,
+causes, spilled.
 
 Exit codes: 0 no duplicates, 1 duplicates; 2 usage, 3 a source or the disk
-failed, 4 what was read is no id, or a source had no ids, or some were skipped,
-and the others are all different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
+failed, 4 what was read is no id, or a source had no ids, and the others are all
+different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
   snowfence check 'eu.csv#column=id' 'us.csv#column=2' old.txt
@@ -93,9 +93,6 @@ func (f *idFlags) check(ctx context.Context, places []source.Place) error {
 		return f.interrupted(ctx, " while %s; whether there are duplicates is not known", far)
 	case err != nil:
 		return err
-	}
-	for _, s := range found.Sources {
-		f.skipped(s.Name, s.Invalid, errors.New(s.FirstInvalid))
 	}
 	f.checkText(found)
 	code := exitUnless(found.Duplicates == 0)
@@ -159,9 +156,6 @@ func (out *report) checkText(r check.Report) {
 
 // incomplete says why it is not known whether all ids are different.
 func incomplete(r check.Report) string {
-	if r.Invalid > 0 {
-		return text.Count(r.Invalid, "line") + " " + text.Plural(r.Invalid, "was", "were") + " skipped"
-	}
 	for _, s := range r.Sources {
 		if s.IDs == 0 {
 			return s.Name + " has no ids"

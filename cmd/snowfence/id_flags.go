@@ -30,9 +30,8 @@ A source may have options of its own behind a #: orders.csv#column=id, where the
 flags hold for all others: column, encoding, separator, table and query (last).
 A path that ends so is given with an option behind it.
 
-A text that is no id ends the verb, with its line (exit code 4), or is counted
-with --skip-invalid. --memory is all that is used; the rest goes to a file in
---temp that is gone at the end.`
+A text that is no id ends the verb, with its line (exit code 4). --memory is all
+that is used; the rest goes to a file in --temp that is gone at the end.`
 
 // idFlags are the flags of the verbs that read ids and sort them.
 type idFlags struct {
@@ -55,13 +54,6 @@ func (f *idFlags) sorting(do func(idsort.Config) error) (far string, err error) 
 	err = do(idsort.Config{Memory: f.memory, Temp: f.temp, Progress: progress})
 	stop()
 	return howFar(progress.Snapshot()), err
-}
-
-// skipped warns of the texts of a source that are not ids.
-func (f *idFlags) skipped(name string, n uint64, first error) {
-	if n > 0 {
-		f.warn(name + ": " + text.Count(n, "invalid id") + " skipped, the first: " + text.Message(first))
-	}
 }
 
 // reading returns the options of sources that the program gives: standard input, variables and databases' clients.
@@ -95,7 +87,6 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	flags.Var(&parsed[string]{value: new(string), word: "CHAR", parse: separator}, "separator", `separator of the columns of CSV, or "tab" (default: a comma)`)
 	flags.Var(textFlag(&f.options.Table, "TABLE"), "table", "table of a database, with --column; SCHEMA.TABLE where needed")
 	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement that returns one column, in place of --table and --column")
-	flags.BoolVar(&f.options.SkipInvalid, "skip-invalid", false, "count texts that are not ids and go on")
 	f.memory, f.limit = idsort.DefaultMemory, limit
 	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "most memory of the program, at least 64MiB")
 	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for ids that do not fit the memory (default: the system's)")

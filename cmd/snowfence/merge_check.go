@@ -44,8 +44,7 @@ you name an issuer, name the issuer of each side.
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
 are not known; 2 usage, 3 a source, a store or the disk failed, 4 what was read
-is no id, or nothing clashes and a side has no ids, or some were skipped, or its
-issuer is not named; 130 interrupted by SIGINT, 143 by SIGTERM, without a
+is no id, or nothing clashes and a side has no ids, or its issuer is not named; 130 interrupted by SIGINT, 143 by SIGTERM, without a
 verdict. -o json prints one object: verdict (none, clash, possible, unknown),
 summary, sides, data, forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz
@@ -97,11 +96,6 @@ func (f *idFlags) merge(ctx context.Context, args []string) error {
 	})
 	if err != nil {
 		return byClass(f.cmd, err)
-	}
-	for _, side := range found.Sides {
-		for _, s := range side.Sources {
-			f.skipped("side "+side.Name+": "+s.Source, s.Skipped, s.Invalid)
-		}
 	}
 	f.mergeText(found)
 	codes := map[merge.Verdict]int{
@@ -192,9 +186,6 @@ func (out *report) mergeText(r *merge.Report) {
 	for _, side := range r.Sides {
 		for _, s := range side.Sources {
 			line := text.Count(s.IDs, "id")
-			if s.Skipped > 0 {
-				line += ", " + text.Grouped(s.Skipped) + " skipped"
-			}
 			if s.ClashingRows > 0 {
 				line += ", " + text.Grouped(s.ClashingRows) + " of them on another side"
 			}

@@ -79,8 +79,8 @@ var files = places{
 	},
 	"cmd/snowfence/forensics/check/tally.go": {
 		"check: fewer ids than lines are all distinct": {
-			old:  "r.Complete = r.IDs > 0 && r.Invalid == 0 &&",
-			new:  "r.Complete =",
+			old:  "return s.IDs == 0 ||",
+			new:  "return",
 			test: "TestAnswerIsCompleteOnlyWithEveryID",
 		},
 	},
@@ -88,7 +88,7 @@ var files = places{
 		"merge: a side without ids does not clash": {
 			old:  "if side.HasData && side.IDs == 0 {",
 			new:  "if side.HasData && side.IDs == 1 {",
-			test: "TestSideWithoutIDsOrWithSkippedOnesIsUnknown",
+			test: "TestSideWithoutIDsOrWithRoundedOnesIsUnknown",
 		},
 	},
 }.mutants("", "")

@@ -133,7 +133,6 @@ func TestAnswerIsCompleteOnlyWithEveryID(t *testing.T) {
 		"ids":         {[]*list{numbered("a", []uint64{7, 8})}, true},
 		"none":        {[]*list{numbered("a", nil)}, false},
 		"none of one": {[]*list{numbered("a", []uint64{7}), numbered("b", nil), numbered("c", []uint64{8})}, false},
-		"skipped":     {[]*list{{name: "a", items: numbered("a", []uint64{7}).items, skipped: 1}}, false},
 	} {
 		if report := runCheck(t, layoutConfig(t, "default"), x.lists...); report.Complete != x.want || report.Duplicates > 0 {
 			t.Errorf("%s: complete is %v", name, report.Complete)

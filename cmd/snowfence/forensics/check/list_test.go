@@ -19,10 +19,9 @@ var now = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 // list is a source in memory.
 type list struct {
 	source.Source
-	name    string
-	items   []idsort.Item
-	read    int
-	skipped uint64
+	name  string
+	items []idsort.Item
+	read  int
 }
 
 // numbered makes a source of ids, one a line.
@@ -44,10 +43,9 @@ func (l *list) Read(_ context.Context, items []idsort.Item) (int, error) {
 	return n, nil
 }
 
-func (*list) Place(at uint64) string     { return fmt.Sprintf("line %d", at) }
-func (l *list) Done() int64              { return int64(l.read) }
-func (*list) Close() error               { return nil }
-func (l *list) Skipped() (uint64, error) { return l.skipped, nil }
+func (*list) Place(at uint64) string { return fmt.Sprintf("line %d", at) }
+func (l *list) Done() int64          { return int64(l.read) }
+func (*list) Close() error           { return nil }
 
 // tiny are sizes with which everything happens that does with a billion ids:
 // runs are put aside, and merged several times over.

@@ -8,9 +8,7 @@ type Report struct {
 	Duplicates uint64 `json:"duplicates"`
 	// Repeated is how many different ids occur more than once.
 	Repeated uint64 `json:"repeated"`
-	Invalid  uint64 `json:"invalid"` // texts that were no ids and were skipped
-	// Complete reports that every source has ids, none was skipped and none looks
-	// rounded. Without duplicates all ids are different then.
+	// Complete reports that every source has ids and none looks rounded. Without duplicates all ids are different then.
 	Complete bool     `json:"complete"`
 	Sources  []Source `json:"sources"`
 	// Between are the pairs of sources with ids in common. Partial says that there are more
@@ -35,9 +33,6 @@ type Source struct {
 	IDs  uint64 `json:"ids"`
 	// Within is how many ids of the source stand there a second time, or more often.
 	Within uint64 `json:"within"`
-	// Invalid is how many texts were skipped, and FirstInvalid the message of the first.
-	Invalid      uint64 `json:"invalid"`
-	FirstInvalid string `json:"first_invalid,omitempty"`
 	// Rounded says by which numbers the ids look rounded, or is empty.
 	Rounded string `json:"rounded,omitempty"`
 }

@@ -94,15 +94,9 @@ func (t *tally) end() Report {
 	r := &t.report
 	r.Duplicates, r.Causes = r.IDs-r.Distinct, t.judge.causes()
 	for i, seen := range t.Inputs {
-		s := Source{Name: t.name(i), IDs: seen.IDs, Within: t.within[i], Rounded: seen.Rounding.Text()}
-		invalid, first := seen.Skipped()
-		if s.Invalid = invalid; first != nil {
-			s.FirstInvalid = first.Error()
-		}
-		r.Invalid += invalid
-		r.Sources = append(r.Sources, s)
+		r.Sources = append(r.Sources, Source{Name: t.name(i), IDs: seen.IDs, Within: t.within[i], Rounded: seen.Rounding.Text()})
 	}
-	r.Complete = r.IDs > 0 && r.Invalid == 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.IDs == 0 || s.Rounded != "" })
+	r.Complete = r.IDs > 0 && !slices.ContainsFunc(r.Sources, func(s Source) bool { return s.IDs == 0 || s.Rounded != "" })
 	for p, n := range t.between {
 		r.Between = append(r.Between, Pair{t.name(p[0]), t.name(p[1]), n})
 	}

@@ -83,8 +83,7 @@ func sizesOf(memory int64, processors int) Sizes {
 	return s
 }
 
-// Seen is what was read of an input. Its source is closed, but still knows its name, its
-// places and the texts that it skipped.
+// Seen is what was read of an input. Its source is closed, but still knows its name and its places.
 type Seen struct {
 	source.Source
 	IDs      uint64

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -70,14 +69,12 @@ type SideReport struct {
 }
 
 // SourceReport describes one source. Rounded says by which numbers its ids look
-// rounded, or is empty. Invalid is the first text that was skipped, or nil.
+// rounded, or is empty.
 type SourceReport struct {
 	Source       string `json:"source"`
 	IDs          uint64 `json:"ids"`
-	Skipped      uint64 `json:"skipped"`
 	ClashingRows uint64 `json:"clashing_rows"`
 	Rounded      string `json:"rounded,omitempty"`
-	Invalid      error  `json:"-"`
 }
 
 // Time is a time that JSON shows as RFC 3339, also beyond the year 9999.
@@ -167,9 +164,6 @@ func (r *Report) missing() string {
 		for _, s := range side.Sources {
 			if s.Rounded != "" {
 				return "ids of side " + side.Name + " look rounded"
-			}
-			if s.Skipped > 0 {
-				return fmt.Sprintf("%s of side %s %s skipped", text.Count(s.Skipped, "id"), side.Name, text.Plural(s.Skipped, "was", "were"))
 			}
 		}
 		if issued && len(side.Issuers) == 0 {

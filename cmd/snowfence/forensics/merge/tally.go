@@ -92,7 +92,6 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	for n, in := range sorted.Inputs {
 		side := &r.Sides[c.Inputs[n].Side]
 		s := &SourceReport{Source: in.Name(), IDs: in.IDs, Rounded: in.Rounding.Text()}
-		s.Skipped, s.Invalid = in.Skipped()
 		side.IDs, side.Sources, t.sources = side.IDs+in.IDs, append(side.Sources, s), append(t.sources, s)
 	}
 	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {

@@ -111,15 +111,13 @@ func (t *table) record(r *reader) ([]string, error) {
 		within := func(has func(rune) bool) bool {
 			return slices.ContainsFunc(record, func(field string) bool { return strings.ContainsFunc(field, has) })
 		}
-		refuse := func(reason string, args ...any) *InvalidError {
+		refuse := func(reason string, args ...any) error {
 			return r.refuse(t.at, fault("CSV", strings.Join(record, string(t.csv.Comma)), reason, args...), "")
 		}
 		switch {
 		case t.csv.Comma == '\t' && within(func(r rune) bool { return r == '\n' }):
 			// Few programs that write TSV quote: the lines up to the next quote would be lost.
-			invalid := refuse("has a quote that is not closed in its line: export CSV, or leave out the quote")
-			invalid.fatal = true
-			return nil, invalid
+			return nil, refuse("has a quote that is not closed in its line: export CSV, or leave out the quote")
 		case within(endsLine):
 			return nil, refuse("has a line end within that is neither LF nor CR LF")
 		case len(record) != t.fields:
@@ -132,8 +130,7 @@ func (t *table) record(r *reader) ([]string, error) {
 	}
 }
 
-// broken returns the error for bytes that can't be read as a record. A record of several lines can't be
-// skipped, because lines of others may be in it.
+// broken returns the error for bytes that can't be read as a record.
 func (t *table) broken(r *reader, err error) error {
 	parse, ok := errors.AsType[*csv.ParseError](err)
 	switch {
@@ -146,9 +143,7 @@ func (t *table) broken(r *reader, err error) error {
 	if errors.Is(err, csv.ErrBareQuote) {
 		reason = "has a quote within a field: the field must be within quotes, and the quote doubled"
 	}
-	invalid := r.refuse(uint64(parse.StartLine), fault("CSV", "", "%s", reason), "")
-	invalid.fatal = parse.Line != parse.StartLine || t.column != ""
-	return invalid
+	return r.refuse(uint64(parse.StartLine), fault("CSV", "", "%s", reason), "")
 }
 
 // header finds the column by its name.

@@ -189,9 +189,7 @@ func (l *lines) line() ([]byte, error) {
 	return line, err
 }
 
-// tooLong is for a line or record of more than maxLine. It can't be skipped: where it ends is not known.
+// tooLong is for a line or record of more than maxLine.
 func tooLong(r *reader, at uint64) error {
-	invalid := r.refuse(at, fault("text", "", "is longer than %d bytes", maxLine), "")
-	invalid.fatal = true
-	return invalid
+	return r.refuse(at, fault("text", "", "is longer than %d bytes", maxLine), "")
 }

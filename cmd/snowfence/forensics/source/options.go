@@ -28,9 +28,6 @@ type Options struct {
 	// Query is a statement that returns one column, instead of Table and Column.
 	Query string
 
-	// SkipInvalid counts invalid texts instead of refusing them.
-	SkipInvalid bool
-
 	// Stdin is read for "-". It may be nil.
 	Stdin io.Reader
 	// Expand replaces ${NAME} in the URL of a database. Nil leaves the URL as it is.

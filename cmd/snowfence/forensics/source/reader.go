@@ -7,14 +7,13 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// reader is the [Source] for all kinds of sources: it reads texts as ids, and refuses or counts others.
+// reader is the [Source] for all kinds of sources: it reads texts as ids, and refuses others.
 //
 // A text may be an id in several encodings: 16 digits are decimal, and hex too. It is
 // read as the likeliest, and that must be the same for all of a source, but for hex that
@@ -26,10 +25,6 @@ type reader struct {
 	encoding decode.Encoding // given; empty: any
 	taken    decode.Encoding // what the first text was read as, if none is given
 	first    uint64          // where that stood
-
-	skip    bool
-	skipped atomic.Uint64
-	invalid atomic.Pointer[InvalidError] // the first that was skipped
 }
 
 // scanner finds the ids of one kind of source.
@@ -45,7 +40,7 @@ type scanner interface {
 }
 
 func newReader(name, unit string, o Options, s scanner) *reader {
-	return &reader{scanner: s, name: name, unit: unit, encoding: o.Encoding, skip: o.SkipInvalid}
+	return &reader{scanner: s, name: name, unit: unit, encoding: o.Encoding}
 }
 
 func (r *reader) Name() string { return r.name }
@@ -70,31 +65,19 @@ func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
 			}
 		}
 		item, err := r.next(r)
-		if err == nil {
+		switch {
+		case err == nil:
 			items[n] = item
 			n++
-			continue
-		}
-		invalid, ok := errors.AsType[*InvalidError](err)
-		switch {
 		case n > 0 && errors.Is(err, io.EOF):
 			return n, nil // the end is for the next call
 		case ctx.Err() != nil:
 			return n, context.Cause(ctx)
-		case !ok || !r.skip || invalid.fatal:
+		default:
 			return n, err
 		}
-		r.skipped.Add(1)
-		r.invalid.CompareAndSwap(nil, invalid)
 	}
 	return n, nil
-}
-
-func (r *reader) Skipped() (n uint64, first error) {
-	if e := r.invalid.Load(); e != nil {
-		first = e
-	}
-	return r.skipped.Load(), first
 }
 
 // read reads a text that stood at a place.

@@ -20,7 +20,7 @@ type Item struct {
 	At uint64
 }
 
-// Source is a stream of ids, for one goroutine at a time but for Done and Skipped.
+// Source is a stream of ids, for one goroutine at a time but for Done.
 type Source interface {
 	// Name says in messages where the ids come from, without a password.
 	Name() string
@@ -37,9 +37,6 @@ type Source interface {
 	// Done is how many bytes have been read, as they are stored, so compressed ones of
 	// gzip; always 0 for a database. It may be called at any time.
 	Done() int64
-
-	// Skipped is how many invalid texts were skipped, and the first or nil, at any time.
-	Skipped() (n uint64, first error)
 
 	// Close frees the source. Standard input stays open.
 	Close() error
@@ -71,8 +68,6 @@ type InvalidError struct {
 	Reason error
 	// Hint names a remedy, or is empty.
 	Hint string
-
-	fatal bool // it can't be skipped
 }
 
 // Error names the source, the place and the reason; a hint has its own line.

@@ -48,7 +48,7 @@ func TestWhatIsNotUnderstoodWholeIsRefused(t *testing.T) {
 		{"\x04\x22\x4d\x18xxxx", Options{}, "it looks like no text"}, // lz4
 		{"\x28\xb5\x2f\xfdxxxx", Options{}, "zstd: "},
 	} {
-		items, _, err := readAll(t, strings.NewReader(x.content), x.options, 100)
+		items, err := readAll(t, strings.NewReader(x.content), x.options, 100)
 		if err == nil || !strings.Contains(err.Error(), x.message) {
 			t.Errorf("%q: %s, %v, want %q", x.content, shown(items), err, x.message)
 		}
@@ -70,18 +70,18 @@ func TestPackedFilesAreReadToTheirEnd(t *testing.T) {
 	}
 	for name, whole := range map[string][]byte{"gzip": compressed(t, content), "zstd": zipped(content)} {
 		for _, size := range []int{len(whole), 2 * len(whole)} { // two streams in one file, too
-			items, _, err := readAll(t, bytes.NewReader(append(whole, whole...)[:size]), Options{}, 1000)
+			items, err := readAll(t, bytes.NewReader(append(whole, whole...)[:size]), Options{}, 1000)
 			if len(items) != 10_000*size/len(whole) || err != nil {
 				t.Errorf("%s: %d ids, %v", name, len(items), err)
 			}
 		}
 		for _, tail := range []string{"x", "xx", "seven\r\n"} {
-			if _, _, err := readAll(t, strings.NewReader(string(whole)+tail), Options{}, 1000); err == nil || !strings.Contains(err.Error(), "or other bytes follow its end") {
+			if _, err := readAll(t, strings.NewReader(string(whole)+tail), Options{}, 1000); err == nil || !strings.Contains(err.Error(), "or other bytes follow its end") {
 				t.Errorf("%s and %q: %v", name, tail, err)
 			}
 		}
 		for _, broken := range [][]byte{whole[:len(whole)-3], whole[:len(whole)/2], append(bytes.Clone(whole), "7\n7 and more than a header\n"...), append(bytes.Clone(whole), 0, 0)} {
-			if _, _, err := readAll(t, bytes.NewReader(broken), Options{}, 1000); err == nil || !strings.Contains(err.Error(), name+": ") {
+			if _, err := readAll(t, bytes.NewReader(broken), Options{}, 1000); err == nil || !strings.Contains(err.Error(), name+": ") {
 				t.Errorf("%s, %d of %d bytes: %v", name, len(broken), len(whole), err)
 			}
 		}
