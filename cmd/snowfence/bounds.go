@@ -17,26 +17,22 @@ import (
 
 func (p program) bounds() *cobra.Command {
 	var layout layoutFlag
-	var past dashed
 	cmd := &cobra.Command{
 		Use:   "bounds FROM TO",
 		Short: "Print the lowest and the highest id of a span of time",
 		Long: `Bounds prints the lowest and the highest id of a span, both inclusive, for a
 query by the primary key. FROM belongs to the span, TO does not. A time is a
-date (UTC), an RFC 3339 instant, Unix milliseconds, now, or relative: -24h, -7d.`,
+date, which begins at midnight in UTC, or an RFC 3339 instant.`,
 		Example: `  snowfence bounds 2026-11-01 2026-12-01
-  snowfence bounds -7d now --config snowfence.yaml -g orders -o json`,
-		Args: func(cmd *cobra.Command, args []string) error { return exactly(2)(cmd, past.among(args)) },
+  snowfence bounds 2026-11-01 2026-11-02 --config snowfence.yaml -g orders -o json`,
+		Args: exactly(2),
 	}
 	out := p.report(cmd)
 	layout.addChoice(cmd)
-	for digit := range strings.SplitSeq("0123456789", "") {
-		past.add(cmd, digit, "past-"+digit, "a time before now")
-	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var span [2]time.Time
-		for i, arg := range past.among(args) {
-			at, err := text.ParseMoment(arg, p.clock.Wall())
+		for i, arg := range args {
+			at, err := text.ParseMoment(arg)
 			if err != nil {
 				return usage(cmd, fmt.Errorf("%s is %q, %w", []string{"FROM", "TO"}[i], arg, err))
 			}

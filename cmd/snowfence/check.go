@@ -43,12 +43,11 @@ failed, 4 what was read is no id, or a source had no ids, and the others are all
 different; 130 interrupted by SIGINT, 143 by SIGTERM.`,
 		Example: `  snowfence check orders.txt
   snowfence check --column order_id eu.csv.gz us.csv.gz
-  snowfence check 'eu.csv#column=id' 'us.csv#column=2' old.txt
+  snowfence check 'eu.csv#id' 'us.csv#2' old.txt
   zcat ids-*.gz | snowfence check --memory 512MiB -
-  snowfence check --layout twitter --table orders --column id \
-      'postgres://me:${PGPASSWORD}@db.internal/shop'`,
+  snowfence check --layout twitter \
+      'postgres://me:${PGPASSWORD}@db.internal/shop#select id from orders'`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			args = f.streams.among(args)
 			if len(args) == 0 {
 				return usage(cmd, errors.New("needs a source: a file, - for standard input, or the URL of a database"))
 			}

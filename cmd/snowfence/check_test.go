@@ -25,7 +25,6 @@ func TestNamesOfFilesDoNotReachTheTerminalRaw(t *testing.T) {
 	}{
 		{[]string{"check", name}, exitFailure, `"red\x1b[31m", line 2`},
 		{[]string{"check", name, name + "2"}, exitUnavailable, `"red\x1b[31m2": no such file`},
-		{[]string{"check", name + "#colum=1"}, exitUsage, `"red\x1b[31m#colum=1": option "colum"`},
 		{[]string{"merge-check", name, name}, exitFailure, `"red\x1b[31m" line 1`},
 		{[]string{"merge-check", "namespace:file:" + name, name}, exitUsage, `red\x1b[31m`},
 	} {
@@ -173,7 +172,7 @@ func checkColumns(t *testing.T, p program, at string) {
 	t.Helper()
 	execute(t, at, "CREATE TABLE players_eu (id bigint)", "CREATE TABLE players_us (id bigint)",
 		"INSERT INTO players_eu VALUES (1), (2), (3), (9000000000000000000)", "INSERT INTO players_us VALUES (3), (4), (2)")
-	d := merged(t, p, exitFailure, "eu="+at+"#table=players_eu,column=id", "us="+at+"#query=select id from players_us where id > 2")
+	d := merged(t, p, exitFailure, "eu="+at+"#select id from players_eu", "us="+at+"#select id from players_us where id > 2")
 	if d.Data.Clashing != 1 || d.Data.First[0].ID != "3" || d.Sides[1].IDs != 2 {
 		t.Errorf("%+v", d)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
@@ -23,12 +22,12 @@ const idSourceHelp = `A source is a file, - for standard input, or the URL of a 
 streams hold one id a line, in one spelling, or CSV with --column; gzip and zstd
 are recognised. Blank lines and lines that begin with # are left out. Hex of
 less than 16 digits needs 0x in front. A database,
-postgres://USER@HOST/DATABASE or mysql://..., needs --table and --column, or
---query; ${NAME} in its URL is a variable.
+postgres://USER@HOST/DATABASE or mysql://..., needs a statement that returns one
+column; ${NAME} in its URL is a variable.
 
-A source may have options of its own behind a #: orders.csv#column=id, where the
-flags hold for all others: column, encoding, separator, table and query (last).
-A path that ends so is given with an option behind it.
+Behind a # stands the column of one file, orders.csv#id, or the statement of one
+database, URL#select id from orders. --column and --query are for all others. A
+path with a # in its name is given with another # behind it.
 
 A text that is no id ends the verb, with its line (exit code 4). --memory is all
 that is used; the rest goes to a file in --temp that is gone at the end.`
@@ -39,7 +38,6 @@ type idFlags struct {
 	cmd      *cobra.Command
 	layout   layoutFlag
 	options  source.Options // of sources without options of their own
-	streams  dashed
 	memory   int64
 	temp     string
 	limit    int
@@ -78,15 +76,11 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 		f.layout.add(cmd, layout)
 		f.layout.parse = parseNarrow
 	}
-	f.streams.add(cmd, "#", "standard-input", "standard input as a source, with options")
 	f.options = p.reading()
 	flags := cmd.Flags()
 	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
-	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1; or of --table")
-	separator := func(s string) (string, error) { return s, f.options.Set("separator", s) }
-	flags.Var(&parsed[string]{value: new(string), word: "CHAR", parse: separator}, "separator", `separator of the columns of CSV, or "tab" (default: a comma)`)
-	flags.Var(textFlag(&f.options.Table, "TABLE"), "table", "table of a database, with --column; SCHEMA.TABLE where needed")
-	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement that returns one column, in place of --table and --column")
+	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1")
+	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement of databases that returns one column")
 	f.memory, f.limit = idsort.DefaultMemory, limit
 	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "most memory of the program, at least 64MiB")
 	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for ids that do not fit the memory (default: the system's)")
@@ -96,10 +90,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 
 // input looks at a source, and opens it later. A wrong option is an error of usage.
 func (f *idFlags) input(place source.Place) (idsort.Input, error) {
-	options, err := place.Options(f.options)
-	if err != nil {
-		return idsort.Input{}, err
-	}
+	options := place.Options(f.options)
 	size, err := source.Look(place.Name, options)
 	open := func(ctx context.Context) (source.Source, error) { return source.Open(ctx, place.Name, options) }
 	return idsort.Input{Size: size, Open: open}, err
@@ -173,36 +164,6 @@ func (f *layoutFlag) choose(p program) (none snowfence.Layout, err error) {
 		return none, err
 	}
 	return p.layoutOf(s.cmd, c, name)
-}
-
-// dashed are arguments that begin with a dash: -#key=value, which is standard input with
-// options, and -24h. The parser takes such an argument for a flag. So each beginning is a hidden
-// flag, which notes its place among the arguments.
-type dashed struct {
-	flags  *pflag.FlagSet
-	texts  []string
-	before []int // how many arguments stand before each text
-}
-
-// add adds the hidden flag of a beginning, one character, to a verb.
-func (d *dashed) add(cmd *cobra.Command, beginning, name, help string) {
-	d.flags = cmd.Flags()
-	note := func(text string) (string, error) {
-		d.texts = append(d.texts, "-"+beginning+text)
-		d.before = append(d.before, d.flags.NArg())
-		return text, nil
-	}
-	d.flags.VarP(&parsed[string]{value: new(string), word: "TEXT", parse: note}, name, beginning, help)
-	d.flags.Lookup(name).Hidden = true
-}
-
-// among returns all arguments in their order.
-func (d *dashed) among(args []string) []string {
-	all := slices.Clone(args)
-	for i, text := range d.texts {
-		all = slices.Insert(all, d.before[i]+i, text)
-	}
-	return all
 }
 
 // oneStream refuses standard input for two sources.

@@ -50,8 +50,8 @@ summary, sides, data, forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
-  snowfence merge-check postgres://u@db1/game#table=players,column=id \
-      'mysql://u@db2/game#query=select id from players where active'
+  snowfence merge-check 'postgres://u@db1/game#select id from players' \
+      'mysql://u@db2/game#select id from players where active'
   snowfence merge-check namespace:file:/srv/a#orders namespace:redis://b#orders
   snowfence merge-check layout:twitter#0-3 layout:twitter#4-7`,
 		Args: cobra.ArbitraryArgs,
@@ -59,7 +59,7 @@ summary, sides, data, forecasts.`,
 	f.add(p, cmd, "", 10, "how many clashing ids to name")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		err := f.merge(ctx, f.streams.among(args))
+		err := f.merge(ctx, args)
 		if isVerdict := errors.As(err, new(reported)); err != nil && !isVerdict && ctx.Err() != nil {
 			return f.interrupted(ctx, "; whether ids clash is not known")
 		}

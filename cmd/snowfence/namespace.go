@@ -88,7 +88,7 @@ journals in --data, and what you give. Without -g and --namespace it verifies
 that of each generator. The exit code is 1 if there is an error. See
 docs/restoring.md.`,
 		Example: `  snowfence namespace verify --config snowfence.yaml
-  snowfence namespace verify --ids 'mysql://me@db/shop#table=t,column=id'`,
+  snowfence namespace verify --ids 'mysql://me@db/shop#select id from t'`,
 	}
 	known := &givenOut{program: p}
 	known.add(cmd)

@@ -159,11 +159,7 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 	if err != nil {
 		return "", err
 	}
-	options, err := place.Options(i.reading())
-	if err != nil {
-		return "", err
-	}
-	from, err := source.Open(ctx, place.Name, options)
+	from, err := source.Open(ctx, place.Name, place.Options(i.reading()))
 	if err != nil {
 		return "", unavailable(err)
 	}

@@ -28,7 +28,7 @@ var readmeAnswers = map[string]string{
 	"snowfence exec -- printenv SNOWFENCE_WORKER_ID":                        "",
 	"snowfence decode --layout twitter 1541815603606036480":                 "sequence 12",
 	"snowfence plan --years 69 --workers 1024 --rate 4M":                    "69.7",
-	"snowfence bounds -24h now":                                             "hi ",
+	"snowfence bounds 2026-11-01 2026-11-02":                                "hi ",
 	"snowfence workers list":                                                "worker ids are taken",
 	"snowfence workers release 7":                                           "worker 7",
 	"snowfence workers quarantine 32-63":                                    "nothing was written",

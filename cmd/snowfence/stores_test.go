@@ -185,20 +185,17 @@ func TestSQLColumnsAreCheckedWithFiles(t *testing.T) {
 				}
 				return stdout + stderr
 			}
-			said := check(exitFailure, secret+"#table=orders_now,column=id", address+"#table=orders_old,column=number",
-				"-#column=order,separator=;", address+"#query=select id from orders_old where id > 20", file)
+			said := check(exitFailure, secret+"#select id from orders_now", address+"#select number from orders_old",
+				"-", "--column", "order", address+"#select id from orders_old where id > 20", file+"#1")
 			for _, want := range []string{
-				"4 duplicates: 8 ids, 4 distinct", "orders_now.id, row 1\n", "orders_now.id, row 2\n", "orders_old.number, row 1\n",
-				"orders_old.number, row 2\n    standard input, line 2\n", file + ", line 1\n",
+				"4 duplicates: 8 ids, 4 distinct", "from orders_now, row 1\n", "from orders_now, row 2\n", "from orders_old, row 1\n",
+				"from orders_old, row 2\n    standard input, line 2\n", file + ", line 1\n",
 			} {
 				if !strings.Contains(said, want) {
 					t.Errorf("%q is not in %s", want, said)
 				}
 			}
-			check(exitUnavailable, "--table", "none", "--column", "id", address)
-			if said := check(exitUsage, address+"#table=orders_now,colum=id"); !strings.Contains(said, `option "colum": must be KEY=VALUE, with a key of column, encoding`) {
-				t.Errorf("an option that is none: %s", said)
-			}
+			check(exitUnavailable, "--query", "select id from none", address)
 		})
 	}
 }

@@ -74,11 +74,11 @@ func (s *Side) wrong(format string, args ...any) error {
 
 // ParseSides reads the sides of a command line:
 //
-//	players.csv#column=id                       a source of ids, with its options
-//	postgres://user@host/db#table=t,column=id   a column of a database
-//	namespace:file:/srv/ids#orders              a namespace of a store
-//	layout:twitter#0-3/until=2026-01-01         another system, with worker ids 0 to 3
-//	eu=players.csv eu=namespace:etcd://host     both, of one side with a name
+//	players.csv#id                             a source of ids, a column of CSV
+//	postgres://user@host/db#select id from t   a column of a database
+//	namespace:file:/srv/ids#orders             a namespace of a store
+//	layout:twitter#0-3/until=2026-01-01        another system, with worker ids 0 to 3
+//	eu=players.csv eu=namespace:etcd://host    both, of one side with a name
 //
 // Parts with one name are one side. Each other part is a side of its own, called A, B and so
 // on by its place. A path that looks like a namespace or layout is given as ./path. A

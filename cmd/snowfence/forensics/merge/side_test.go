@@ -33,8 +33,8 @@ func TestPartsWithOneNameAreOneSide(t *testing.T) {
 
 func TestSourcesAreNeverTakenForNamespaces(t *testing.T) {
 	for _, arg := range []string{
-		"postgres://u:p@host/db#table=players,column=id", "postgres://u:p@host/db", "mysql://h/db?x=1#query=select a, b=c from t#1",
-		"folder#1/ids.csv#column=2", "ids#orders", "./namespace:x", "./a=b.csv", "-", "ids.csv#separator=;,format=csv",
+		"postgres://u:p@host/db#select id from players", "postgres://u:p@host/db", "mysql://h/db?x=1#select a, b=c from t#1",
+		"folder#1/ids.csv#2", "ids#orders", "./namespace:x", "./a=b.csv", "-", "ids.csv#id=;,x",
 	} {
 		if side := parse(t, arg, "other")[0]; len(side.Data) != 1 || side.Data[0] != arg || side.Name != "A" {
 			t.Errorf("%q: %+v", arg, side)

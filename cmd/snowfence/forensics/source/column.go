@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -36,10 +35,7 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &column{name: Shown(url)}
-	if o.Table != "" {
-		c.name += " " + Shown(o.Table+"."+o.Column)
-	}
+	c := &column{name: Shown(url) + printable("#"+o.Query)}
 	ctx, c.stop = context.WithCancel(ctx)
 	if err := c.open(ctx, url, o); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -47,24 +43,16 @@ func openColumn(ctx context.Context, name string, o Options) (Source, error) {
 	return newReader(c.name, "row", o, c), nil
 }
 
-// databaseURL fills in the variables of a URL, and checks the options of databases.
+// databaseURL fills in the variables of a URL, which needs a query.
 func databaseURL(name string, o Options) (url string, err error) {
-	if err := unknownOption(name, "is none"); err != nil {
-		return "", err
-	}
 	url = name
 	if o.Expand != nil {
 		if url, err = o.Expand(name); err != nil {
 			return "", &engine.URLError{URL: engine.Redact(name), Reason: err.Error()}
 		}
 	}
-	switch {
-	case o.Query == "" && o.Table == "":
-		return "", wrong("table", "%s: needs --table and --column, or --query", Shown(url))
-	case o.Query != "" && o.Table != "":
-		return "", wrong("query", "must not be given with --table")
-	case o.Query == "" && o.Column == "":
-		return "", wrong("column", "must say which column of --table has the ids")
+	if o.Query == "" {
+		return "", wrong("query", "%s: needs a statement, behind the URL such as URL#select id from orders, or for all databases", Shown(url))
 	}
 	return url, nil
 }
@@ -87,12 +75,8 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	if c.tx, err = db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}); err != nil {
 		return c.fault("begin", err)
 	}
-	table := strings.Split(o.Table, ".")
-	for i, part := range table {
-		table[i] = db.Quote(part)
-	}
 	//nolint:rowserrcheck // next does, at the end of the rows.
-	c.rows, err = c.tx.QueryContext(ctx, cmp.Or(o.Query, "SELECT "+db.Quote(o.Column)+" FROM "+strings.Join(table, ".")))
+	c.rows, err = c.tx.QueryContext(ctx, o.Query)
 	switch {
 	case errors.Is(err, driver.ErrBadConn): // so says the driver of MySQL when a server refuses to write
 		return c.fault("query", errors.New("the connection is of no use any more, as after a statement that writes: it must only read"))
@@ -142,7 +126,7 @@ func (c *column) next(r *reader) (Item, error) {
 	case string:
 		return r.read([]byte(strings.TrimSpace(v)), c.row)
 	case nil:
-		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "--query with WHERE … IS NOT NULL leaves such rows out")
+		return Item{}, r.refuse(c.row, fault("column", "NULL", "is no value"), "a statement with WHERE … IS NOT NULL leaves such rows out")
 	}
 	return Item{}, r.refuse(c.row, fault("column", fmt.Sprint(value), "is of type %T: ids are whole numbers or texts", value), "")
 }

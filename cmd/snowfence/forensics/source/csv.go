@@ -3,7 +3,6 @@ package source
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"io"
@@ -42,7 +41,6 @@ func newTable(in *input, o Options) (*table, error) {
 	}
 	in.Reader = bufio.NewReaderSize(bounded{t, in.in}, buffer) // the parser takes it as its own buffer
 	t.csv = csv.NewReader(in.Reader)
-	t.csv.Comma = rune(cmp.Or(o.Separator, ','))
 	t.csv.FieldsPerRecord, t.csv.ReuseRecord = -1, true
 	return t, nil
 }
@@ -77,6 +75,8 @@ func (t *table) next(r *reader) (Item, error) {
 		if head, _ := t.Peek(len(mark)); bytes.Equal(head, []byte(mark)) {
 			_, _ = t.Discard(len(mark)) // it is buffered
 		}
+		head, _ := t.Peek(buffer)
+		t.csv.Comma = separator(head)
 	}
 	record, err := t.record(r)
 	if err == nil && t.column != "" {
@@ -91,6 +91,25 @@ func (t *table) next(r *reader) (Item, error) {
 		return Item{}, err
 	}
 	return r.read([]byte(strings.TrimSpace(record[t.index])), t.at)
+}
+
+// separator finds the separator of the first record, which is a comma, or else a semicolon or tab.
+func separator(head []byte) rune {
+	found, quoted := ',', false
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			return ','
+		case c == '\n':
+			return found
+		case found == ',' && (c == ';' || c == '\t'):
+			found = rune(c)
+		}
+	}
+	return found
 }
 
 // record takes the next record that is not blank, and refuses one that can't be read whole.

@@ -13,19 +13,19 @@ import (
 // and the duplicates in them.
 func TestQuoteLosesNoLine(t *testing.T) {
 	for _, x := range []struct {
-		content, separator, place string
+		content, place string
 	}{
-		{"id,x\n1,\"a\\\"b\"\n2,\n", ",", "line 2"},
-		{"id,x\n1,\"a\" \"b\"\n2,\n2,\"c\"d\n", ",", "line 2"},
-		{"id,x\n1,5\" pipe\n2,a\n2,7\" pipe\n", ",", "line 2"},
-		{"id,x\n\"1\"0,a\n2,\n", ",", "line 2"},
-		{"\"id\"s,x\n1,2\n", ",", "line 1"},
-		{"id,x\n1,\"\n2,\n3,\n", ",", "line 2"},
-		{"id\tname\n1\t\"a\n1\tb\"\n2\tc\n", "\t", "line 2"}, // a record of TSV is one line
-		{"id\t\"name\n\"1\ta\n", "\t", "line 1"},
-		{"id,x\n1,\"" + strings.Repeat("7,a\n", maxLine/2), ",", "line 2"},
+		{"id,x\n1,\"a\\\"b\"\n2,\n", "line 2"},
+		{"id,x\n1,\"a\" \"b\"\n2,\n2,\"c\"d\n", "line 2"},
+		{"id,x\n1,5\" pipe\n2,a\n2,7\" pipe\n", "line 2"},
+		{"id,x\n\"1\"0,a\n2,\n", "line 2"},
+		{"\"id\"s,x\n1,2\n", "line 1"},
+		{"id,x\n1,\"\n2,\n3,\n", "line 2"},
+		{"id\tname\n1\t\"a\n1\tb\"\n2\tc\n", "line 2"}, // a record of TSV is one line
+		{"id\t\"name\n\"1\ta\n", "line 1"},
+		{"id,x\n1,\"" + strings.Repeat("7,a\n", maxLine/2), "line 2"},
 	} {
-		items, err := readAll(t, strings.NewReader(x.content), Options{Column: "id", Separator: x.separator[0]}, 10)
+		items, err := readAll(t, strings.NewReader(x.content), Options{Column: "id"}, 10)
 		invalid, ok := errors.AsType[*InvalidError](err)
 		if !ok || !errors.Is(err, snowfence.ErrInvalidID) || invalid.Place != x.place || len(items) > 0 {
 			t.Errorf("%.40q: %s, %v", x.content, shown(items), err)

@@ -90,14 +90,8 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pathFault is an error about a path, with the path as it may be shown. If the file is missing, the end
-// of its name may have been meant for an option.
+// pathFault is an error about a path, with the path as it may be shown.
 func pathFault(name string, err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		if wrong := unknownOption(name, "is none, and no file has the whole name"); wrong != nil {
-			return wrong
-		}
-	}
 	if fault, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: fault.Op, Path: Shown(name), Err: fault.Err}
 	}

@@ -155,7 +155,7 @@ func hintOf(line string, at uint64) string {
 	case ofSpreadsheet.MatchString(line):
 		return "it looks like a number as a spreadsheet shows it, which may be rounded: let it export the column as text"
 	case strings.ContainsAny(line, ",;\t|"):
-		return "it looks like CSV: --column NAME or --column N reads a column of it, --separator CHAR where it is no comma"
+		return "it looks like CSV: --column NAME or --column N reads a column of it"
 	case at == 1 && strings.ContainsFunc(line, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' || r > 0x7f }):
 		return "if it is a header, --column NAME reads the column under it"
 	}

@@ -83,9 +83,8 @@ func (e *InvalidError) Error() string {
 func (e *InvalidError) Unwrap() error { return e.Reason }
 
 // Open opens a path, "-" or the URL of a database. A [UsageError] is returned for
-// options that do not fit it, and for a name that leads nowhere and ends in an unknown
-// option; an error that wraps [ErrNoServer] for a database; and otherwise the error of
-// the operating system.
+// options that do not fit it; an error that wraps [ErrNoServer] for a database; and
+// otherwise the error of the operating system.
 func Open(ctx context.Context, name string, o Options) (Source, error) {
 	if engine.IsDatabase(name) {
 		return openColumn(ctx, name, o)

@@ -72,7 +72,9 @@ func TestFormatsAreRead(t *testing.T) {
 		{"a decimal of 16 digits", "1234567890123456\n", Options{}, "1234567890123456@1"},
 		{"CSV by name", "name,id\nx,5\n\"a,\"\"b\"\"\n\",6\n\ny,\"7\"\n", Options{Column: "id"}, "5@2 6@3 7@6"},
 		{"CSV by number", "x,5\ny,6\n", Options{Column: "2"}, "5@1 6@2"},
-		{"CSV of DOS with semicolons", "id;name\r\n5;a\r\n\"6\";b\r\n", Options{Column: "id", Separator: ';'}, "5@2 6@3"},
+		{"CSV of DOS with semicolons", "id;name\r\n5;a\r\n\"6\";b\r\n", Options{Column: "id"}, "5@2 6@3"},
+		{"CSV with tabs", "\n\"a,b;c\"\tid\n;\t5\n", Options{Column: "id"}, "5@3"},
+		{"CSV with a semicolon in a name", "a;b,id\nx,5\n", Options{Column: "id"}, "5@2"},
 		{"CSV with a quoted header", "\xef\xbb\xbf\" order id \",x\n5,\n", Options{Column: "order id"}, "5@2"},
 		{"nothing", "", Options{}, ""},
 	} {

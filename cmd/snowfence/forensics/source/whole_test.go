@@ -23,7 +23,7 @@ func TestWhatIsNotUnderstoodWholeIsRefused(t *testing.T) {
 		{"name,qty,id\nSmith, John,7,117250214228971539\n", Options{Column: "id"}, "line 2: invalid id \"Smith, John,7,117250214228971539\": CSV: has 4 fields, and line 1 has 3"},
 		{"id,name\n7,a\n8\n", Options{Column: "id"}, "line 3: invalid id \"8\": CSV: has 1 field, and line 1 has 2"},
 		{"7,a\n8,a,b\n", Options{Column: "1"}, "line 2: invalid id \"8,a,b\": CSV: has 3 fields, and line 1 has 2"},
-		{"id\tname\n\t\n", Options{Column: "id", Separator: '\t'}, "line 2"},
+		{"id\tname\n\t\n", Options{Column: "id"}, "line 2"},
 		// Line ends.
 		{"7\r8\r8\r", Options{}, "tr '\\r' '\\n'"},
 		{"# ids\r7\r7\r\n8\n", Options{}, "line 1"},
@@ -39,7 +39,7 @@ func TestWhatIsNotUnderstoodWholeIsRefused(t *testing.T) {
 		{"117,250,214,228,971,539\n", Options{}, "as a spreadsheet shows it"},
 		{"'117250214228971539\n", Options{}, "as a spreadsheet shows it"},
 		{"117250214228971539.0\n", Options{}, "as a spreadsheet shows it"},
-		{"id\n1,17E+17\n", Options{Column: "id", Separator: ';'}, "as a spreadsheet shows it"},
+		{"id;x\n1,17E+17;y\n", Options{Column: "id"}, "as a spreadsheet shows it"},
 		{"id\n\"117.250.214\"\n", Options{Column: "id"}, "as a spreadsheet shows it"},
 		{"bad\nface\n", Options{}, "may be hex, but has less than 16 digits: write 0xbad"},
 		{"id\ncafe\n", Options{Column: "id"}, "may be hex"},
