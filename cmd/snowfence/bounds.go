@@ -24,7 +24,7 @@ func (p program) bounds() *cobra.Command {
 query by the primary key. FROM belongs to the span, TO does not. A time is a
 date, which begins at midnight in UTC, or an RFC 3339 instant.`,
 		Example: `  snowfence bounds 2026-11-01 2026-12-01
-  snowfence bounds 2026-11-01 2026-11-02 --config snowfence.yaml -g orders -o json`,
+  snowfence bounds 2026-11-01 2026-11-02 --config ids.yaml -g orders -o json`,
 		Args: exactly(2),
 	}
 	out := p.report(cmd)

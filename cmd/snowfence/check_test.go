@@ -102,13 +102,11 @@ func TestHowFarACheckIsFitsALine(t *testing.T) {
 type answer struct {
 	Verdict string `json:"verdict"`
 	Sides   []struct {
-		Name         string `json:"name"`
-		IDs          uint64 `json:"ids"`
-		ClashingRows uint64 `json:"clashing_rows"`
+		Name string `json:"name"`
+		IDs  uint64 `json:"ids"`
 	} `json:"sides"`
 	Data struct {
 		Clashing uint64 `json:"clashing_ids"`
-		Renumber uint64 `json:"rows_to_renumber"`
 		First    []struct {
 			ID string `json:"id"`
 		} `json:"first"`

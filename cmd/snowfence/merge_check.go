@@ -34,19 +34,19 @@ NAME=PART puts parts with one name together into one side.
 
 ` + idSourceHelp + `
 
-It compares ids with ids: how many are on several sides, where, and how many
-rows at least need another id. An id twice on one side is counted, but is no
-clash: run snowfence check on that side. It compares issuers with issuers, also
-two issuers of one side: whether both could ever issue the same integer, and
-from when, by clocks that are right. It does not compare ids with issuers: if
+It compares ids with ids: how many are on several sides, and where. An id twice
+on one side is counted, but is no clash: run snowfence check on that side. It
+compares issuers with issuers, also two issuers of one side: whether both could
+ever issue the same integer, and from when, by clocks that are right. It does not compare ids with issuers: if
 you name an issuer, name the issuer of each side.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
 are not known; 2 usage, 3 a source, a store or the disk failed, 4 what was read
-is no id, or nothing clashes and a side has no ids, or its issuer is not named; 130 interrupted by SIGINT, 143 by SIGTERM, without a
-verdict. -o json prints one object: verdict (none, clash, possible, unknown),
-summary, sides, data, forecasts.`,
+is no id, or nothing clashes and a side has no ids, or its issuer is not named;
+130 interrupted by SIGINT, 143 by SIGTERM, without a verdict. -o json prints one
+object: verdict (none, clash, possible, unknown), summary, sides, data,
+forecasts.`,
 		Example: `  snowfence merge-check eu.txt us.txt.gz
   snowfence merge-check --column id eu=players_eu.csv us=players_us.csv \
       eu=namespace:etcd://eu1/ids#players us=namespace:etcd://us1/ids#players
@@ -185,11 +185,7 @@ func (out *report) mergeText(r *merge.Report) {
 	out.Line("%s", r.Summary)
 	for _, side := range r.Sides {
 		for _, s := range side.Sources {
-			line := text.Count(s.IDs, "id")
-			if s.ClashingRows > 0 {
-				line += ", " + text.Grouped(s.ClashingRows) + " of them on another side"
-			}
-			out.Line("  %s  %s: %s", side.Name, s.Source, line)
+			out.Line("  %s  %s: %s", side.Name, s.Source, text.Count(s.IDs, "id"))
 			if s.Rounded != "" {
 				out.Wrapped("  ", s.Source+" of "+side.Name+": "+s.Rounded+"; "+source.RoundedAdvice)
 			}
@@ -202,7 +198,6 @@ func (out *report) mergeText(r *merge.Report) {
 		}
 	}
 	if d := r.Data; d != nil && d.Clashing > 0 {
-		out.Line("at least %s %s to be renumbered", text.Count(d.Renumber, "row"), text.Plural(d.Renumber, "has", "have"))
 		for _, c := range d.First {
 			var places []string
 			for _, s := range c.Stands {

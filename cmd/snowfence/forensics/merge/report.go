@@ -60,21 +60,18 @@ type SideReport struct {
 	IDs     uint64          `json:"ids"`
 	Sources []*SourceReport `json:"sources"`
 	Issuers []*Issuer       `json:"issuers"`
-	// Clashing is how many of its ids clash, and ClashingRows in how many rows; Twice
-	// is how many are several times on this side.
-	Clashing     uint64 `json:"clashing_ids"`
-	ClashingRows uint64 `json:"clashing_rows"`
-	Twice        uint64 `json:"ids_twice_on_this_side"`
-	HasData      bool   `json:"-"`
+	// Clashing is how many of its ids clash, and Twice how many are several times on this side.
+	Clashing uint64 `json:"clashing_ids"`
+	Twice    uint64 `json:"ids_twice_on_this_side"`
+	HasData  bool   `json:"-"`
 }
 
 // SourceReport describes one source. Rounded says by which numbers its ids look
 // rounded, or is empty.
 type SourceReport struct {
-	Source       string `json:"source"`
-	IDs          uint64 `json:"ids"`
-	ClashingRows uint64 `json:"clashing_rows"`
-	Rounded      string `json:"rounded,omitempty"`
+	Source  string `json:"source"`
+	IDs     uint64 `json:"ids"`
+	Rounded string `json:"rounded,omitempty"`
 }
 
 // Time is a time that JSON shows as RFC 3339, also beyond the year 9999.

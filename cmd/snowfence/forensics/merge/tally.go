@@ -39,9 +39,6 @@ type Pair struct {
 type Data struct {
 	// Clashing is how many ids are on several sides.
 	Clashing uint64 `json:"clashing_ids"`
-	// Renumber is how many rows at least need another id, so that each id is on
-	// one side only: of each id all rows but the rows of the side that has most.
-	Renumber uint64 `json:"rows_to_renumber"`
 	// Between are the pairs of sides that have ids in common.
 	Between []Pair `json:"between"`
 	// First are the lowest ids that clash, with their places.
@@ -53,17 +50,14 @@ type tally struct {
 	Config
 	*idsort.Sorted
 	sides   []SideReport
-	sources []*SourceReport // of all sides, in the order of the inputs
 	data    Data
 	between []uint64 // by the numbers of both sides
 
-	// Of the present id: its rows, by side and by source, its sides as bits, its sources
-	// and first positions.
-	id           snowfence.ID
-	all, set     uint64
-	rows, counts []uint64
-	of           []int
-	places       []uint64
+	// Of the present id: its rows, by side, too, its sides as bits, and first positions.
+	id       snowfence.ID
+	all, set uint64
+	rows     []uint64
+	places   []uint64
 }
 
 // read reads all ids, and counts them.
@@ -87,12 +81,12 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	n := len(c.Sides)
 	t := &tally{
 		Config: c, Sorted: sorted, sides: r.Sides, data: Data{Between: []Pair{}, First: []Clash{}},
-		between: make([]uint64, n*n), rows: make([]uint64, n), counts: make([]uint64, len(inputs)),
+		between: make([]uint64, n*n), rows: make([]uint64, n),
 	}
 	for n, in := range sorted.Inputs {
 		side := &r.Sides[c.Inputs[n].Side]
 		s := &SourceReport{Source: in.Name(), IDs: in.IDs, Rounded: in.Rounding.Text()}
-		side.IDs, side.Sources, t.sources = side.IDs+in.IDs, append(side.Sources, s), append(t.sources, s)
+		side.IDs, side.Sources = side.IDs+in.IDs, append(side.Sources, s)
 	}
 	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
 		return err
@@ -113,10 +107,6 @@ func (t *tally) add(items []source.Item) error {
 		}
 		source, _ := t.Stand(item.At)
 		side := t.Config.Inputs[source].Side
-		if t.counts[source] == 0 {
-			t.of = append(t.of, source)
-		}
-		t.counts[source]++
 		t.all++
 		t.set |= 1 << side
 		t.rows[side]++
@@ -131,43 +121,33 @@ func (t *tally) add(items []source.Item) error {
 // next counts the id whose rows are complete.
 func (t *tally) next() {
 	clash := bits.OnesCount64(t.set) > 1
-	var most uint64
 	for left := t.set; left != 0; left &= left - 1 {
 		n := bits.TrailingZeros64(left)
-		side, rows := &t.sides[n], t.rows[n]
-		t.rows[n] = 0
-		most = max(most, rows)
-		if rows > 1 {
+		side := &t.sides[n]
+		if t.rows[n] > 1 {
 			side.Twice++
 		}
+		t.rows[n] = 0
 		if !clash {
 			continue
 		}
 		side.Clashing++
-		side.ClashingRows += rows
 		for others := left & (left - 1); others != 0; others &= others - 1 {
 			t.between[n*len(t.sides)+bits.TrailingZeros64(others)]++
 		}
 	}
-	for _, n := range t.of {
-		if clash {
-			t.sources[n].ClashingRows += t.counts[n]
-		}
-		t.counts[n] = 0
-	}
 	if clash {
 		t.data.Clashing++
-		t.data.Renumber += t.all - most
 		if len(t.data.First) < t.Shown {
 			c := Clash{ID: t.id.String(), Rows: t.all}
 			for _, at := range t.places {
 				n, in := t.Stand(at)
-				c.Stands = append(c.Stands, Stand{t.Sides[t.Config.Inputs[n].Side], t.sources[n].Source, t.Sorted.Inputs[n].Place(in)})
+				c.Stands = append(c.Stands, Stand{t.Sides[t.Config.Inputs[n].Side], t.Sorted.Inputs[n].Name(), t.Sorted.Inputs[n].Place(in)})
 			}
 			t.data.First = append(t.data.First, c)
 		}
 	}
-	t.all, t.set, t.of, t.places = 0, 0, t.of[:0], t.places[:0]
+	t.all, t.set, t.places = 0, 0, t.places[:0]
 }
 
 // end counts the last id, and lists the pairs of sides.
