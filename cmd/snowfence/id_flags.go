@@ -35,20 +35,19 @@ that is used; the rest goes to a file in --temp that is gone at the end.`
 // idFlags are the flags of the verbs that read ids and sort them.
 type idFlags struct {
 	*report
-	cmd      *cobra.Command
-	layout   layoutFlag
-	options  source.Options // of sources without options of their own
-	memory   int64
-	temp     string
-	limit    int
-	progress bool // shown even if standard error is no terminal
+	cmd     *cobra.Command
+	layout  layoutFlag
+	options source.Options // of sources without options of their own
+	memory  int64
+	temp    string
+	limit   int
 }
 
 // sorting runs do within the limits of the flags, and shows how far it is. It also returns that in words.
 func (f *idFlags) sorting(do func(idsort.Config) error) (far string, err error) {
 	progress := &idsort.Progress{}
 	debug.SetMemoryLimit(idsort.Heap(f.memory))
-	stop := f.watch(progress, f.progress)
+	stop := f.watch(progress)
 	err = do(idsort.Config{Memory: f.memory, Temp: f.temp, Progress: progress})
 	stop()
 	return howFar(progress.Snapshot()), err
@@ -85,15 +84,13 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	flags.Var(&parsed[int64]{value: &f.memory, text: "1GiB", word: "SIZE", parse: parseMemory}, "memory", "most memory of the program, at least 64MiB")
 	flags.Var(textFlag(&f.temp, "DIR"), "temp", "folder for ids that do not fit the memory (default: the system's)")
 	flags.Var(numberFlag(&f.limit, fmt.Sprint(limit), 0, 100_000), "limit", of)
-	flags.BoolVar(&f.progress, "progress", false, "tell how far it is, also where standard error is no terminal")
 }
 
 // input looks at a source, and opens it later. A wrong option is an error of usage.
 func (f *idFlags) input(place source.Place) (idsort.Input, error) {
 	options := place.Options(f.options)
-	size, err := source.Look(place.Name, options)
 	open := func(ctx context.Context) (source.Source, error) { return source.Open(ctx, place.Name, options) }
-	return idsort.Input{Size: size, Open: open}, err
+	return idsort.Input{Open: open}, source.Look(place.Name, options)
 }
 
 // parseMemory reads an amount of memory.

@@ -37,8 +37,8 @@ NAME=PART puts parts with one name together into one side.
 It compares ids with ids: how many are on several sides, and where. An id twice
 on one side is counted, but is no clash: run snowfence check on that side. It
 compares issuers with issuers, also two issuers of one side: whether both could
-ever issue the same integer, and from when, by clocks that are right. It does not compare ids with issuers: if
-you name an issuer, name the issuer of each side.
+ever issue the same integer, and from when, by clocks that are right. It does
+not compare ids with issuers: if you name an issuer, name one for each side.
 
 Exit codes: 0 nothing clashes, and no issuer that you named can make a clash; 1
 ids clash; 5 none clashes now, but future ids may, or the past ids of an issuer
@@ -87,7 +87,6 @@ func (f *idFlags) merge(ctx context.Context, args []string) error {
 		}
 		c.Issuers = append(c.Issuers, issuers...)
 	}
-	f.progress = f.progress && len(c.Inputs) > 0
 	var found *merge.Report
 	_, err = f.sorting(func(sort idsort.Config) (err error) {
 		c.Sort = sort

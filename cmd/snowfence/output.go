@@ -216,37 +216,22 @@ func (p program) writingFlags(cmd *cobra.Command) *writing {
 	return w
 }
 
-// The pause between two lines of progress: drawn over each other on a terminal, or written.
-const (
-	drawnEvery   = 200 * time.Millisecond
-	writtenEvery = 10 * time.Second
-)
+// drawnEvery is the pause between two lines of progress, drawn over each other.
+const drawnEvery = 200 * time.Millisecond
 
-// watch shows the progress of sorting ids, on a terminal or if asked, until stop is called.
-func (p program) watch(progress *idsort.Progress, asked bool) (stop func()) {
-	if !p.draws && !asked {
+// watch shows the progress of sorting ids on a terminal, until stop is called.
+func (p program) watch(progress *idsort.Progress) (stop func()) {
+	if !p.draws {
 		return func() {}
 	}
-	began, every := p.clock.Monotonic(), writtenEvery
-	show := func() {
-		line := fmt.Sprintf("%s, %s", howFar(progress.Snapshot()), (p.clock.Monotonic() - began).Truncate(time.Second))
-		if p.draws {
-			_, _ = fmt.Fprintf(p.stderr, "\r%s\x1b[K", line)
-		} else {
-			p.note("%s", line)
-		}
-	}
-	if p.draws {
-		every = drawnEvery
-	}
-	quit := p.each(every, show)
+	began := p.clock.Monotonic()
+	quit := p.each(drawnEvery, func() {
+		spent := (p.clock.Monotonic() - began).Truncate(time.Second)
+		_, _ = fmt.Fprintf(p.stderr, "\r%s, %s\x1b[K", howFar(progress.Snapshot()), spent)
+	})
 	return func() {
 		quit()
-		if p.draws {
-			_, _ = fmt.Fprint(p.stderr, "\r\x1b[K")
-		} else {
-			show()
-		}
+		_, _ = fmt.Fprint(p.stderr, "\r\x1b[K")
 	}
 }
 
@@ -255,9 +240,5 @@ func howFar(s idsort.Snapshot) string {
 	if s.Phase == idsort.Merging {
 		return fmt.Sprintf("comparing: %s of %s", text.Grouped(s.Merged), text.Count(s.IDs, "id"))
 	}
-	line := "reading: " + text.Count(s.IDs, "id")
-	if s.Size > 0 {
-		line += fmt.Sprintf(", %d %% of the sources", min(100, 100*s.Bytes/s.Size))
-	}
-	return line
+	return "reading: " + text.Count(s.IDs, "id")
 }

@@ -44,7 +44,6 @@ func (l *list) Read(_ context.Context, items []idsort.Item) (int, error) {
 }
 
 func (*list) Place(at uint64) string { return fmt.Sprintf("line %d", at) }
-func (l *list) Done() int64          { return int64(l.read) }
 func (*list) Close() error           { return nil }
 
 // tiny are sizes with which everything happens that does with a billion ids:

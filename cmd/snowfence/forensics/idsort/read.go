@@ -25,20 +25,19 @@ const (
 
 // Progress says how far a sort is. It is safe for concurrent use, its zero value too.
 type Progress struct {
-	phase, ids, bytes, size, merged atomic.Int64
+	phase, ids, merged atomic.Int64
 }
 
 // Snapshot is a moment of a [Progress]: ids that were read, and how many of them were
-// handed out; bytes that were read, of a size that is 0 if it is not known.
+// handed out.
 type Snapshot struct {
 	Phase       Phase
 	IDs, Merged uint64
-	Bytes, Size int64
 }
 
 // Snapshot returns how far it is now.
 func (p *Progress) Snapshot() Snapshot {
-	return Snapshot{Phase(p.phase.Load()), uint64(p.ids.Load()), uint64(p.merged.Load()), p.bytes.Load(), p.size.Load()}
+	return Snapshot{Phase(p.phase.Load()), uint64(p.ids.Load()), uint64(p.merged.Load())}
 }
 
 // reading is the part of a sort in which ids come in. Goroutines look at the full chunks, one after the other, and
@@ -69,13 +68,6 @@ func (s *Sorted) read(ctx context.Context, inputs []Input) (err error) {
 	for range s.Sizes.Workers {
 		r.free <- &chunk{} // its room is made when it is needed
 	}
-	size, known := int64(0), true
-	for _, in := range inputs {
-		size, known = size+in.Size, known && in.Size > 0
-	}
-	if known {
-		s.Progress.size.Store(size)
-	}
 	for n := 0; n < len(inputs) && err == nil; n++ {
 		err = r.input(ctx, n, inputs[n])
 	}
@@ -99,7 +91,7 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 			err = fmt.Errorf("close %s: %w", src.Name(), closed)
 		}
 	}()
-	base, done := uint64(0), r.Progress.bytes.Load()
+	base := uint64(0)
 	if number > 0 {
 		base = r.Inputs[number-1].top
 	}
@@ -122,7 +114,6 @@ func (r *reading) input(ctx context.Context, number int, in Input) (err error) {
 		seen.IDs += uint64(got)
 		r.spans[len(r.spans)-1].to = len(c.items)
 		r.Progress.ids.Add(int64(got))
-		r.Progress.bytes.Store(done + src.Done())
 		if len(c.items) == cap(c.items) {
 			r.put()
 			r.spans = append(r.spans, span{seen, number, 0, 0})

@@ -19,10 +19,8 @@ import (
 type Item = source.Item
 
 // Input is a source to read. Open is called when the inputs before it have been read.
-// Size is in bytes, or 0 if it is not known.
 type Input struct {
 	Open func(ctx context.Context) (source.Source, error)
-	Size int64
 }
 
 // The limits of [Config.Memory], in bytes.

@@ -36,8 +36,7 @@ func (l *list) Read(ctx context.Context, items []Item) (int, error) {
 	return n, nil
 }
 
-func (l *list) Done() int64 { return int64(l.read) }
-func (*list) Close() error  { return nil }
+func (*list) Close() error { return nil }
 
 // fullFile is on a disk that has no room.
 type fullFile struct{ scratch }

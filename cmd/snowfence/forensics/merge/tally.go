@@ -65,7 +65,7 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	side := "" // of the source that is being read
 	inputs := make([]idsort.Input, len(c.Inputs))
 	for n, in := range c.Inputs {
-		inputs[n] = idsort.Input{Size: in.Size, Open: func(ctx context.Context) (source.Source, error) {
+		inputs[n] = idsort.Input{Open: func(ctx context.Context) (source.Source, error) {
 			side = c.Sides[in.Side]
 			return in.Open(ctx)
 		}}

@@ -101,9 +101,6 @@ func (c *column) abort(error) { c.stop() }
 // ready implements scanner. Whether the next row is there is not known.
 func (*column) ready() bool { return true }
 
-// Done implements Source: how many bytes a row takes is not known.
-func (*column) Done() int64 { return 0 }
-
 func (c *column) next(r *reader) (Item, error) {
 	if !c.rows.Next() {
 		if err := c.rows.Err(); err != nil {

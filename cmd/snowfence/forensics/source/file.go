@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync/atomic"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/internal/decode"
@@ -27,15 +26,14 @@ const (
 // the parser, so a silent stream does not keep a reader from seeing its context end.
 type input struct {
 	*bufio.Reader
-	at   uint64 // the line that was taken last
-	done atomic.Int64
-	in   *io.PipeReader
-	out  *io.PipeWriter
+	at  uint64 // the line that was taken last
+	in  *io.PipeReader
+	out *io.PipeWriter
 }
 
 // openFile opens a file or standard input. A pipe opens when somebody writes to it, so the goroutine opens it.
 func openFile(name string, o Options) (Source, error) {
-	if _, err := Look(name, o); err != nil {
+	if err := Look(name, o); err != nil {
 		return nil, err
 	}
 	if name == "-" && o.Stdin == nil {
@@ -71,23 +69,11 @@ func (in *input) pump(name string, stdin io.Reader) (err error) {
 		}
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	r, err := unpacked(bufio.NewReaderSize(counted{file, &in.done}, buffer))
+	r, err := unpacked(bufio.NewReaderSize(file, buffer))
 	if err == nil {
 		_, err = io.CopyBuffer(in.out, r, make([]byte, buffer))
 	}
 	return err
-}
-
-// counted counts the bytes of the source as it is stored.
-type counted struct {
-	io.Reader
-	done *atomic.Int64
-}
-
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.done.Add(int64(n))
-	return n, err
 }
 
 // pathFault is an error about a path, with the path as it may be shown.
@@ -103,8 +89,6 @@ func (in *input) ready() bool { return in.Buffered() > 0 }
 func (in *input) abort(cause error) {
 	_ = in.out.CloseWithError(cause) // always nil
 }
-
-func (in *input) Done() int64 { return in.done.Load() }
 
 // Close leaves a goroutine that waits for standard input or a pipe to wait: nothing can
 // wake it. A source that is kept for its places gives its buffers back.

@@ -25,24 +25,23 @@ func TestLookTellsWhatOpenWould(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		options Options
-		size    int64
 		want    string
 	}{
-		{odd, query, 4, ""},
-		{"-", query, 0, ""},
-		{os.DevNull, query, 0, ""},
-		{in("ids2"), query, 0, "no such file"},
-		{dir, query, 0, "is a directory"},
-		{"redis://h/0", query, 0, "ids are read from"},
-		{"postgres://me:hush@h/d", Options{}, 0, "needs a statement"},
-		{"mysql://me:${NOT_SET}@h/d", query, 0, "variable NOT_SET is not set or empty"},
-		{in("b#1"), query, 0, "b#1: no such file"},
-		{in("b\x1b[2J"), query, 0, `b\x1b[2J": no such file`},
-		{"postgres://me:hush#sesame=open@h/d", Options{}, 0, "needs a statement"},
+		{odd, query, ""},
+		{"-", query, ""},
+		{os.DevNull, query, ""},
+		{in("ids2"), query, "no such file"},
+		{dir, query, "is a directory"},
+		{"redis://h/0", query, "ids are read from"},
+		{"postgres://me:hush@h/d", Options{}, "needs a statement"},
+		{"mysql://me:${NOT_SET}@h/d", query, "variable NOT_SET is not set or empty"},
+		{in("b#1"), query, "b#1: no such file"},
+		{in("b\x1b[2J"), query, `b\x1b[2J": no such file`},
+		{"postgres://me:hush#sesame=open@h/d", Options{}, "needs a statement"},
 	} {
-		size, err := Look(x.name, x.options)
-		if size != x.size || x.want == "" && err != nil {
-			t.Errorf("%s: %d, %v, want %d", x.name, size, err, x.size)
+		err := Look(x.name, x.options)
+		if x.want == "" && err != nil {
+			t.Errorf("%s: %v", x.name, err)
 		}
 		if x.want == "" {
 			continue
@@ -74,7 +73,7 @@ func TestRecordMayBeLongerThanTheBuffer(t *testing.T) {
 	for _, i := range items {
 		sum += uint64(i.ID)
 	}
-	if err != nil || sum != 1+2+300_000+4+5 || s.Done() == 0 {
+	if err != nil || sum != 1+2+300_000+4+5 {
 		t.Errorf("%v: sum %d", err, sum)
 	}
 }

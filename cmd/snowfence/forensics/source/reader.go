@@ -35,7 +35,6 @@ type scanner interface {
 	ready() bool
 	// abort ends a next that waits, and all later ones.
 	abort(cause error)
-	Done() int64
 	Close() error
 }
 

@@ -20,7 +20,7 @@ type Item struct {
 	At uint64
 }
 
-// Source is a stream of ids, for one goroutine at a time but for Done.
+// Source is a stream of ids, for one goroutine at a time.
 type Source interface {
 	// Name says in messages where the ids come from, without a password.
 	Name() string
@@ -33,10 +33,6 @@ type Source interface {
 
 	// Place says where an item of this source stood: "line 12", "row 7".
 	Place(at uint64) string
-
-	// Done is how many bytes have been read, as they are stored, so compressed ones of
-	// gzip; always 0 for a database. It may be called at any time.
-	Done() int64
 
 	// Close frees the source. Standard input stays open.
 	Close() error
@@ -92,31 +88,30 @@ func Open(ctx context.Context, name string, o Options) (Source, error) {
 	return openFile(name, o)
 }
 
-// Look returns the size of a source in bytes as they are stored, or 0 if that is not known.
-// It returns the errors of [Open] that show before reading: an hour is lost
+// Look returns the errors of [Open] that show before reading: an hour is lost
 // if only then the last of many sources is found missing.
-func Look(name string, o Options) (size int64, err error) {
+func Look(name string, o Options) error {
 	if engine.IsDatabase(name) {
 		_, err := databaseURL(name, o)
-		return 0, err
+		return err
 	}
 	if err := fileName(name); err != nil || name == "-" {
-		return 0, err
+		return err
 	}
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return 0, pathFault(name, err)
+		return pathFault(name, err)
 	case info.IsDir():
-		return 0, fmt.Errorf("%s: is a directory", Shown(name))
+		return fmt.Errorf("%s: is a directory", Shown(name))
 	case !info.Mode().IsRegular():
-		return 0, nil
+		return nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return 0, pathFault(name, err)
+		return pathFault(name, err)
 	}
-	return max(1, info.Size()), f.Close()
+	return f.Close()
 }
 
 // fileName returns an error for a URL with an unknown scheme.
