@@ -16,11 +16,8 @@ import (
 //
 // An error is returned while another process has the folder, if it is on a network file system,
 // and if the operating system is not Linux or macOS. Then a program goes on without a journal.
-//
-// With acrossReboots a page from before the machine's last start is accepted too. Set it only
-// where no machine is ever started from an image or a clone that is younger than the window.
-func OpenJournal(dir string, acrossReboots bool) (ClosableJournal, error) {
-	j, err := journal.Open(journal.Config{Dir: dir, AcrossReboots: acrossReboots})
+func OpenJournal(dir string) (ClosableJournal, error) {
+	j, err := journal.Open(journal.Config{Dir: dir})
 	if err != nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func TestStoreThatIsBehindThisHostsJournalIsOlder(t *testing.T) {
 	mustMint(t, file, "ids")
 	backup := copied(t, folder)
 	s := opened(t, "file:"+folder)
-	j, err := fence.OpenJournal(filepath.Join(data, "journal", "ids"), false)
+	j, err := fence.OpenJournal(filepath.Join(data, "journal", "ids"))
 	if err != nil {
 		t.Fatal(err)
 	}

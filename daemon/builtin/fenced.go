@@ -139,7 +139,7 @@ func (p *place) journal(ctx context.Context, g config.Generator, log *slog.Logge
 			return nil
 		}
 	}
-	kept, err := fence.OpenJournal(folder, g.JournalAcrossReboots)
+	kept, err := fence.OpenJournal(folder)
 	switch {
 	case err == nil:
 		return kept

@@ -143,8 +143,6 @@ func (d *draft) processes(path string, g Generator) {
 		wrong("journal", "needs %s to be set", "data")
 	case g.Journal == JournalOn && g.Layout.Workers() == 1:
 		wrong("journal", "must be off with layout %s, which has one worker id: its order needs the store at each start", g.Layout)
-	case g.JournalAcrossReboots && g.Journal != JournalOn:
-		wrong("journal-across-reboots", "needs %s: true", "journal")
 	}
 }
 

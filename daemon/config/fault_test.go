@@ -69,7 +69,6 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"unknown engine, password hidden", "store: ftp://me:hunter2@host/0?password=hunter2", []string{`%:1:8: store: "ftp://me:xxxxx@host/0?password=xxxxx": unknown scheme; supported are file:DIRECTORY, mem://, etcd://, zookeeper://, redis://, rediss://, postgres://, mysql://, nats://, kubernetes:///`}},
 		{"workers that are no range", "generators: {a: {workers: all}, b: {workers: 9-3}, c: {workers: 1000-1024}}", []string{`%:1:27: generators.a.workers: "all": must be a range of worker ids such as 0-31`, `%:1:46: generators.b.workers: "9-3": must be a range of worker ids such as 0-31`, `%:1:65: generators.c.workers: "1000-1024": must be a range within 0-1023`}},
 		{"journal that may be", "generators: {a: {journal: maybe}}", []string{`%:1:27: generators.a.journal: "maybe": must be auto, true or false`}},
-		{"journal across reboots without one", "generators: {a: {journal-across-reboots: true}}", []string{`%:1:42: generators.a.journal-across-reboots: "true": needs journal: true`}},
 		{"certificate without its key", "tls: {certificate: /a.pem}", []string{`%:1:20: tls.certificate: "/a.pem": needs tls.key as well`}},
 	} {
 		t.Run(c.name, func(t *testing.T) { expectFaults(t, Sources{File: write(t, c.file)}, c.want...) })

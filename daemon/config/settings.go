@@ -118,10 +118,8 @@ type Generator struct {
 	ClaimWait time.Duration `key:"claim-wait" help:"how long to wait for a free worker id"`                                              // zero means the window and the policy's MaxRollback together
 	Standby   bool          `key:"standby" help:"wait while another process gives the ids; needs a layout without worker bits"`
 
-	// Journal is [JournalOn], [JournalOff], or [JournalAuto], which empty means. JournalAcrossReboots must stay off
-	// where a host may be started from an image of its disk that is younger than the window.
-	Journal              string `key:"journal" words:"auto,true,false" help:"keep the term on this host's disk for restarts: true, false, or auto, beside a store that can lose writes"`
-	JournalAcrossReboots bool   `key:"journal-across-reboots" help:"use the journal after a reboot, too; not where hosts start from images of disks"`
+	// Journal is [JournalOn], [JournalOff], or [JournalAuto], which empty means.
+	Journal string `key:"journal" words:"auto,true,false" help:"keep the term on this host's disk for restarts: true, false, or auto, beside a store that can lose writes"`
 
 	// Worker is the number within Datacenter, or else the whole number that the datacenter and worker bits make.
 	// Nil and empty mean any; for Datacenters, the record of the store.

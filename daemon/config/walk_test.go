@@ -44,7 +44,6 @@ generators:
     datacenters: 0, 1
     claim-wait: 1m1s
     journal: true
-    journal-across-reboots: true
     lend-share: 30
     standby: false
     policy: {max-rollback: 1ns, max-burst: 3ms, max-wait: 2s, wall-every-call: true, sequence-start: "vibration:4095"}

@@ -1,7 +1,7 @@
 // Package journal keeps a holder's page in a folder of this machine. With the page the
 // next process goes on with the holder's term while the store is away.
 //
-//	j, err := fence.OpenJournal("/var/lib/ids/journal", false)
+//	j, err := fence.OpenJournal("/var/lib/ids/journal")
 //	holder, err := fence.Open(ctx, fence.Config{Store: s, Window: time.Hour, Journal: j})
 //	…
 //	err = holder.Close(ctx)
@@ -60,16 +60,15 @@
 // Copies below the file system have the same stamps: images and clones of a
 // disk, snapshots that are rolled back. Against these an entry names the device's
 // number and this run of the operating system, and is refused after a restart of
-// the machine unless [Config.AcrossReboots] is set.
+// the machine.
 //
 // # What remains
 //
-// Three live clones of the journal are not recognised. They repeat ids as a live clone of a
+// Two live clones of the journal are not recognised. They repeat ids as a live clone of a
 // process does, until the store answers.
 //
 //   - A snapshot of a file system that is rolled back, or mounted under the same device
 //     number, under a running kernel.
-//   - With AcrossReboots, an image of the disk that is started as the same machine.
 //   - A suspended machine that is started twice.
 //
 // The folder has to be on a local disk whose fsync means what it says, as for the

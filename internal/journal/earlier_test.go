@@ -59,7 +59,7 @@ func (e Earlier) Open(t *testing.T) *Journal {
 		}
 	}
 	shown := func(s disk.Stamp) disk.Stamp { return cmp.Or(stamps[s], s) }
-	j, err := OpenOn(lying{p, lies{stamp: shown}, new(int)}, "/earlier", here, false)
+	j, err := OpenOn(lying{p, lies{stamp: shown}, new(int)}, "/earlier", here)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ func OpenAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 
 // OpenUnlocked opens a journal without its lock.
 func OpenUnlocked(dir string) (*Journal, error) {
-	here, err := thisPlace(false)
+	here, err := thisPlace()
 	if err != nil {
 		return nil, err
 	}
@@ -19,5 +19,5 @@ func OpenUnlocked(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return OpenOn(lying{d, lies{unlocked: true}, new(int)}, dir, here, false)
+	return OpenOn(lying{d, lies{unlocked: true}, new(int)}, dir, here)
 }

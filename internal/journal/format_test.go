@@ -11,7 +11,7 @@ import (
 
 func testEntry() entry {
 	return entry{
-		Number: 7, Place: Place{Boot: "b", Machine: "m"},
+		Number: 7, Place: Place{Boot: "b"},
 		Other: disk.Stamp{Device: 3, Inode: 12, Changed: time.Date(2026, 3, 1, 0, 0, 0, 123456789, time.UTC)},
 		Page:  `{"format":1}`,
 	}
@@ -78,7 +78,7 @@ func FuzzFileIsAnEntryOrAnError(f *testing.F) {
 		if err != nil {
 			return // a page that is longer once it is quoted anew
 		}
-		if f, err := decode(again); err != nil || f.Number != e.Number || f.Page != e.Page || !untouched(f.Other, e.Other, true) {
+		if f, err := decode(again); err != nil || f.Number != e.Number || f.Page != e.Page || !untouched(f.Other, e.Other) {
 			t.Fatalf("%+v is read as %+v, %v", e, f, err)
 		}
 	})

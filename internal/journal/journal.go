@@ -32,12 +32,6 @@ type Config struct {
 	// Dir is the journal's folder, on a local disk. It is made if it is missing.
 	// Each holder has its own.
 	Dir string
-
-	// AcrossReboots also accepts a page from before the machine's last start. Then a
-	// clone of the disk, or an image that was started again, looks like the machine
-	// itself. Set it only where no machine is ever started from an image that is younger
-	// than the window.
-	AcrossReboots bool
 }
 
 // Journal is a holder's journal in a folder. It is safe for concurrent use.
@@ -45,7 +39,6 @@ type Journal struct {
 	path string
 	disk disk.Folder
 	here Place
-	far  bool // AcrossReboots
 
 	patience time.Duration // of Close
 
@@ -84,7 +77,7 @@ func openAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	if err != nil || c.Dir == "" {
 		return nil, fmt.Errorf("journal: folder %q: must be a path: %w", c.Dir, errors.Join(err, fs.ErrInvalid))
 	}
-	here, err := thisPlace(c.AcrossReboots)
+	here, err := thisPlace()
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
@@ -101,13 +94,13 @@ func openAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	}
 	// A failure here is safe: if a power loss takes the folder, there is no journal.
 	_ = d.SyncAncestors()
-	return OpenOn(d, path, here, c.AcrossReboots)
+	return OpenOn(d, path, here)
 }
 
 // OpenOn is [Open] on a disk and a machine that a simulation makes up. It closes d if
 // it fails.
-func OpenOn(d disk.Folder, path string, here Place, acrossReboots bool) (*Journal, error) {
-	j := &Journal{path: path, disk: d, here: here, far: acrossReboots, patience: closeTakes}
+func OpenOn(d disk.Folder, path string, here Place) (*Journal, error) {
+	j := &Journal{path: path, disk: d, here: here, patience: closeTakes}
 	if err := j.own(); err != nil {
 		return nil, errors.Join(err, j.lock.close(), d.Close())
 	}
@@ -273,15 +266,13 @@ func (j *Journal) check(content, before []byte, name, other string) (entry, erro
 	}
 	now, err := j.disk.Stat(other)
 	switch {
-	case e.Place.Boot != j.here.Boot && !j.far:
+	case e.Place.Boot != j.here.Boot:
 		return e, errors.New("it was kept on another machine, or before this one was last started")
-	case e.Place.Boot != j.here.Boot && e.Place.Machine != j.here.Machine:
-		return e, errors.New("it was kept on another machine")
 	case e.Number < 2 || nameOf(e.Number) != name:
 		return e, errors.New("it was incomplete")
 	case err != nil:
 		return e, fmt.Errorf("its other file: %w", err)
-	case !untouched(e.Other, now.Stamp, e.Place.Boot == j.here.Boot):
+	case !untouched(e.Other, now.Stamp):
 		return e, errors.New("its files were copied, restored or touched since they were written")
 	}
 	if first, err := decode(before); err != nil || first.Number != e.Number-1 || first.Place != e.Place {

@@ -69,12 +69,12 @@ func TestRefusedPagesCanStillBePeekedAt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		place, err := thisPlace(false)
+		place, err := thisPlace()
 		if err != nil {
 			t.Fatal(err)
 		}
 		place.Boot = "the next one"
-		j := openedAt(t, dir, place, false)
+		j := openedAt(t, dir, place)
 		if _, err := j.Take(); !errors.Is(err, stored.ErrJournalRefused) {
 			t.Errorf("%s: take: %v", name, err)
 		}

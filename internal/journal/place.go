@@ -10,23 +10,20 @@ import (
 type Place struct {
 	// Boot is a random number of this run of its operating system.
 	Boot string `json:"boot"`
-	// Machine is a number of the machine; empty where it is unknown.
-	Machine string `json:"machine"`
+	// Machine is in entries of earlier versions. Nothing depends on it.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Check returns an error if the machine can't be told from others.
-func (p Place) Check(acrossReboots bool) error {
-	switch {
-	case p.Boot == "":
+func (p Place) Check() error {
+	if p.Boot == "" {
 		return errors.New("the boot id is empty")
-	case p.Machine == "" && acrossReboots:
-		return errors.New("the machine id is empty")
 	}
 	return nil
 }
 
 // untouched reports whether two stamps are of one file that was not touched between
-// them. Devices can have other numbers after a restart of the machine.
-func untouched(a, b disk.Stamp, sameBoot bool) bool {
-	return a.Inode == b.Inode && a.Changed.Equal(b.Changed) && (a.Device == b.Device || !sameBoot)
+// them.
+func untouched(a, b disk.Stamp) bool {
+	return a.Inode == b.Inode && a.Changed.Equal(b.Changed) && a.Device == b.Device
 }

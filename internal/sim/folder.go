@@ -11,21 +11,15 @@ import (
 
 var errDisk = errors.New("the disk failed")
 
-// volume is a disk with the folder of a journal, and the machine that it is in.
-type volume struct {
-	*modeldisk.Disk
-	machine string
-	boot    int // counts the starts of the machine
-}
+// volume is a disk with the folder of a journal. Its machine has one boot id at all times: else every page would be
+// refused after a loss of power, and nothing would show what is on the disk.
+type volume struct{ *modeldisk.Disk }
 
-func newVolume(rng *rand.Rand, machine string) *volume {
-	return &volume{Disk: modeldisk.New(rng.IntN), machine: machine}
-}
+func newVolume(rng *rand.Rand) *volume { return &volume{modeldisk.New(rng.IntN)} }
 
 // losePower keeps a random part of the unsynced changes, or nothing of them. It reports whether
 // anything is lost.
 func (d *volume) losePower(rng *rand.Rand) (lost bool) {
-	d.boot++
 	if chance(rng, 50) {
 		return d.LosePower(func(n int) int { return n - 1 })
 	}

@@ -67,7 +67,7 @@ func newNode(w *world, index int) *node {
 		n.server = w.servers[index%w.plan.Datacenters]
 	}
 	rng := w.source(1003 + 8*index)
-	n.disk = nodeDisk{n: n, rng: rng, volume: newVolume(rng, n.host)}
+	n.disk = nodeDisk{n: n, rng: rng, volume: newVolume(rng)}
 	if w.plan.Shared && index%2 == 1 && index < w.plan.Nodes {
 		n.disk.volume = w.nodes[index-1].disk.volume
 	}
