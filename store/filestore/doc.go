@@ -34,9 +34,7 @@
 // its name, because a listing may miss names that come meanwhile. A power failure before the fsync may
 // leave the head without its content: then the version before counts, whose content is still there.
 //
-// Writers that are killed leave contents that no head names. The next swap removes them. If
-// more than eight have gathered, a writer sweeps first: it renames the head, so that the
-// owners of the contents come too late, and removes them.
+// Writers that are killed leave contents that no head names. The next swap removes them.
 //
 // # Format 1
 //

@@ -244,27 +244,20 @@ func (w *world) file(p *modeldisk.Process, path string, content []byte) {
 }
 
 func beginnings() []beginning {
-	swapped := func(w *world, p *modeldisk.Process) {
-		folder(w, p)
-		s := &Store{disk: p, path: "/model", random: source{w.rng}, life: storeclient.Begin()}
-		_, err := s.swap(testKey, "", []byte("A"))
-		w.must(err, p.Sync(registerPath(testKey)), p.Sync(shardOf(testKey).folder()))
-		w.known = "A"
-	}
 	return []beginning{
 		{"absent", folder},
-		{"there", swapped},
+		{"there", func(w *world, p *modeldisk.Process) {
+			folder(w, p)
+			s := &Store{disk: p, path: "/model", random: source{w.rng}, life: storeclient.Begin()}
+			_, err := s.swap(testKey, "", []byte("A"))
+			w.must(err, p.Sync(registerPath(testKey)), p.Sync(shardOf(testKey).folder()))
+			w.known = "A"
+		}},
 		{"format 1", func(w *world, p *modeldisk.Process) {
 			folder(w, p)
 			w.file(p, earlierPath(testKey), encodeRegister(testKey, storeclient.Token{1}, []byte("A")))
 			w.must(p.Sync(shardOf(testKey).folder()))
 			w.known = "A"
-		}},
-		{"crowded", func(w *world, p *modeldisk.Process) {
-			swapped(w, p)
-			for i := range byte(mostRemains) {
-				w.file(p, registerPath(testKey)+"/"+storeclient.Token{1, i}.String(), []byte("remains"))
-			}
 		}},
 	}
 }

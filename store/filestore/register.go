@@ -24,8 +24,7 @@ type register struct {
 	head  head
 	names []string // in its folder: contents, also unnamed ones
 
-	// fresh is true until the first swap in the folder, or the last sweep, has been
-	// cleared up.
+	// fresh is true until the first swap in the folder has been cleared up.
 	fresh bool
 }
 

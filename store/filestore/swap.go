@@ -5,22 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"snowfence.example/snowfence/internal/storeclient"
 	"snowfence.example/snowfence/store"
 )
 
-// mostRemains is how many contents that no head names a writer leaves in a register's
-// folder before it sweeps. Each is of a writer that was killed in a swap, or of one that
-// is just making one.
-const mostRemains = 8
-
 // swap is the whole of compare-and-swap. It takes effect with the rename of the head,
 // which checks and changes the version in one step: a head's name is made once and never
 // again, so a rename whose source is gone came too late.
 func (s *Store) swap(key string, prev store.Version, value []byte) (store.Version, error) {
-	for swept := false; ; {
+	for {
 		r, err := s.find(key)
 		if err != nil {
 			return "", err
@@ -32,41 +26,32 @@ func (s *Store) swap(key string, prev store.Version, value []byte) (store.Versio
 		if err != nil {
 			return "", err
 		}
-		name, content := version.String(), encodeRegister(key, version, value)
-		sweeps := false
-		switch {
-		case r.path == "":
+		content := encodeRegister(key, version, value)
+		if r.path == "" {
 			err = s.begin(key, r, version, content)
-		case !swept && r.crowded():
-			// Once, lest two writers sweep each other's marks for ever. The owners of
-			// contents that no head names come too late then. The new head's mark is a
-			// file of its own: the owner of any other would remove that too soon.
-			swept, sweeps = true, true
-			err = s.advance(key, r, head{name, r.head.after}, name, nil)
-		default:
-			err = s.advance(key, r, head{string(r.entry.Version), name}, name, content)
+		} else {
+			err = s.advance(key, r, version.String(), content)
 		}
-		if !sweeps && err == nil {
-			return store.Version(name), nil
+		if err == nil {
+			return store.Version(version.String()), nil
 		}
-		if err != nil && !errors.Is(err, errChanged) {
+		if !errors.Is(err, errChanged) {
 			return "", err
 		}
 	}
 }
 
-// advance puts a file into a register's folder, and then renames the head to next. It
-// removes the files that were there before, but for the content of the version that
-// counts. Its error is errChanged if another swap or a sweep came first: then this call is without
-// effect for good.
-func (s *Store) advance(key string, r register, next head, name string, content []byte) error {
-	path := r.path + "/" + name
+// advance puts the content of a version into a register's folder, and then renames the head. It
+// removes the files that were there before. Its error is errChanged if another swap came first:
+// then this call is without effect for good.
+func (s *Store) advance(key string, r register, name string, content []byte) error {
+	path, next := r.path+"/"+name, head{string(r.entry.Version), name}
 	if err := s.put(path, content); err != nil {
 		return err
 	}
 	err := s.disk.Rename(r.path+"/"+r.head.name(), r.path+"/"+next.name())
 	if errors.Is(err, fs.ErrNotExist) {
-		_ = s.disk.Remove(path) // it is useless, and swept otherwise
+		_ = s.disk.Remove(path) // it is useless, and the next swap removes it otherwise
 		return errChanged
 	}
 	if err != nil {
@@ -78,7 +63,7 @@ func (s *Store) advance(key string, r register, next head, name string, content 
 	if r.fresh {
 		s.tidy(key)
 	}
-	s.clear(r.path, slices.DeleteFunc(append(r.names, next.before), func(name string) bool { return name == next.after }))
+	s.clear(r.path, append(r.names, next.before))
 	return nil
 }
 
@@ -118,13 +103,6 @@ func (s *Store) begin(key string, r register, version storeclient.Token, content
 	s.tidy(key)
 	s.clear(path, []string{first.before})
 	return nil
-}
-
-// crowded reports whether a register's folder is to be swept. It is not where the content
-// of the head's own version is gone: there the head's name is all that says which counts.
-func (r register) crowded() bool {
-	remains := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { return name == r.head.before || name == r.head.after })
-	return string(r.entry.Version) == r.head.after && len(remains) > mostRemains
 }
 
 // put writes a new file. A content must be on the disk before a head names it, or a power
