@@ -350,12 +350,12 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 	want := []string{
 		"error datacenter [13]", "error holder [4 5]", "error horizon [7]", "error key [-1]", "error namespace [1]",
 		"error readable [-1]", "error readable [8]", "error write [9 10]",
-		"note process [4 5]", "warning ahead [2]", "warning clock [3]", "warning horizon [6]",
+		"warning ahead [2]", "warning clock [3]", "warning horizon [6]",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if verdict != (roster.Verdict{Registers: 13, Faults: 8, Warnings: 3, Notes: 1}) {
+	if verdict != (roster.Verdict{Registers: 13, Faults: 8, Warnings: 3}) {
 		t.Errorf("verdict %+v", verdict)
 	}
 }

@@ -1,7 +1,6 @@
 package roster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +40,6 @@ const (
 	CheckClock      Check = "clock"      // registers written by a clock that was ahead of the reference
 	CheckHolder     Check = "holder"     // a claim's nonce in two registers: one was copied, or the process that drew it
 	CheckWrite      Check = "write"      // the mark of one write in two registers: one was copied
-	CheckProcess    Check = "process"    // one host and pid as the holder of several worker ids
 )
 
 // Finding is one result of Verify.
@@ -58,10 +56,9 @@ type Verdict struct {
 	Registers, Faults, Warnings, Notes int64
 }
 
-// Verify reads every register and yields its faults, in any order, and at the end the faults that only
-// all registers together show. It keeps some hundred bytes a held register. Registers may change while
-// it reads, which fools a check in one case only: a process gives one worker id up and claims another.
-// Verify counts into verdict, which may be nil. An error ends the sequence.
+// Verify reads every register and yields its faults, in any order. It keeps some hundred bytes a
+// register. Registers may change while it reads. Verify counts into verdict, which may be nil. An error
+// ends the sequence.
 func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding, error] {
 	if verdict == nil {
 		verdict = new(Verdict)
@@ -74,7 +71,7 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 				return !yield(f, nil)
 			})
 		}
-		twins := twins{marks: map[string]int64{}, running: map[stored.Process][]resident{}}
+		twins := twins{}
 		for w, err := range r.Workers(ctx) {
 			if err != nil {
 				yield(Finding{}, err)
@@ -85,7 +82,6 @@ func (r *Roster) Verify(ctx context.Context, verdict *Verdict) iter.Seq2[Finding
 				return
 			}
 		}
-		report(twins.processes())
 	}
 }
 
@@ -140,65 +136,28 @@ func (r *Roster) referenceName() string {
 	return "this host's"
 }
 
-// twins remembers the marks that belong into one register only.
-type twins struct {
-	marks   map[string]int64 // by claims' nonces and writes' marks, which are half as long
-	running map[stored.Process][]resident
-}
-
-// resident is a worker id that a process holds.
-type resident struct {
-	worker  int64
-	key     string
-	started time.Time
-}
+// twins are the marks that belong into one register only, and its number: claims' nonces, and writes' marks,
+// which are half as long.
+type twins map[string]int64
 
 // meet notes a register, and returns its common part with an earlier one.
-func (t *twins) meet(w Worker) []Finding {
+func (t twins) meet(w Worker) []Finding {
 	register := w.Register
 	if register.Term == 0 {
 		return nil
 	}
 	var found []Finding
 	one := func(mark string, c Check, text string) {
-		other, twice := t.marks[mark]
+		other, twice := t[mark]
 		if !twice {
-			t.marks[mark] = w.Number
+			t[mark] = w.Number
 			return
 		}
 		found = append(found, Finding{Severity: Fault, Check: c, Workers: []int64{other, w.Number}, Key: w.Key, Text: text})
 	}
 	one(register.Write, CheckWrite, "two registers have the mark of one write: one is a copy of the other")
-	if register.Holder == "" {
-		return found
+	if register.Holder != "" {
+		one(register.Holder, CheckHolder, "two worker ids have the nonce of one claim: a register was copied, or the holder's process (a live clone, or random numbers that repeat)")
 	}
-	one(register.Holder, CheckHolder, "two worker ids have the nonce of one claim: a register was copied, or the holder's process (a live clone, or random numbers that repeat)")
-	if p := (stored.Process{Host: register.Process.Host, PID: register.Process.PID}); w.State == Held && p != (stored.Process{}) {
-		t.running[p] = append(t.running[p], resident{w.Number, w.Key, register.Process.Started})
-	}
-	return found
-}
-
-// processes returns the processes that hold several worker ids.
-func (t *twins) processes() []Finding {
-	var found []Finding
-	for p, residents := range t.running {
-		if len(residents) < 2 {
-			continue
-		}
-		slices.SortFunc(residents, func(a, b resident) int { return cmp.Compare(a.worker, b.worker) })
-		var workers []int64
-		starts := map[time.Time]bool{}
-		for _, x := range residents {
-			workers = append(workers, x.worker)
-			starts[x.started.UTC()] = true
-		}
-		text := "holds several worker ids: it has several generators"
-		if len(starts) > 1 {
-			text = "holds several worker ids, with different starts: it was started again, or several hosts have one name"
-		}
-		found = append(found, Finding{Severity: Note, Check: CheckProcess, Workers: workers, Key: residents[0].key, Text: p.String() + " " + text})
-	}
-	slices.SortFunc(found, func(a, b Finding) int { return cmp.Compare(a.Workers[0], b.Workers[0]) })
 	return found
 }
