@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // System is a file system, as far as it matters to programs that lock a folder and rely
 // on fsync and rename. On a network file system a lock may hold on one host alone, and an
-// fsync may end in a server's memory. So one is refused by its name, and so is every one behind which a
-// program or another machine decides the meaning of these calls: FUSE, and the 9p and virtiofs that
-// sandboxes and light virtual machines (gVisor, Kata) show to a container.
+// fsync may end in a server's memory. Behind FUSE, and the 9p and virtiofs that sandboxes and light virtual
+// machines (gVisor, Kata) show to a container, a program or another machine decides the meaning of these
+// calls. So on Linux all but those that are known to be local are refused, and on macOS all that do not say
+// that they are.
 type System struct {
 	// Name is its usual name.
 	Name string
@@ -52,25 +52,4 @@ func SystemAt(path string) (System, error) {
 		}
 		path = parent
 	}
-}
-
-// mountType returns the type of the file system on a device ("8:1") from the
-// text of Linux's /proc/self/mountinfo, and "" if it is not in there. A line
-// reads, after proc(5):
-//
-//	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw
-//
-// with any number of optional fields before the dash.
-func mountType(mounts []byte, device string) string {
-	for line := range strings.Lines(string(mounts)) {
-		before, after, ok := strings.Cut(line, " - ")
-		if !ok {
-			continue
-		}
-		ids, system := strings.Fields(before), strings.Fields(after)
-		if len(ids) > 2 && ids[2] == device && len(system) > 0 {
-			return system[0]
-		}
-	}
-	return ""
 }

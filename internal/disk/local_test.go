@@ -1,7 +1,6 @@
 package disk
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -48,28 +47,4 @@ func TestLockIsOfOneOpeningAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	try(second, true)
-}
-
-func FuzzMountType(f *testing.F) {
-	f.Add([]byte("36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw\n"), "98:0")
-	f.Add([]byte(" - "), "")
-	f.Fuzz(func(t *testing.T, mounts []byte, device string) {
-		if name := mountType(mounts, device); name != "" && !bytes.Contains(mounts, []byte(name)) {
-			t.Errorf("%q is not in the table", name)
-		}
-	})
-}
-
-func TestMountTypeIsFoundByDevice(t *testing.T) {
-	table := []byte(`22 27 0:21 / /proc rw,nosuid - proc proc rw
-36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:7 - ext3 /dev/root rw,errors=continue
-41 27 0:55 / /home/a/re\040mote rw - fuse.sshfs host:/ rw
-42 27 8:1 / /usb rw - fuseblk /dev/sda1 rw
-`)
-	tests := map[string]string{"98:0": "ext3", "0:55": "fuse.sshfs", "8:1": "fuseblk", "0:5": "", "": ""}
-	for device, want := range tests {
-		if got := mountType(table, device); got != want {
-			t.Errorf("device %s: %q, want %q", device, got, want)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-//go:build !(linux || darwin || freebsd || dragonfly || openbsd)
+//go:build !(linux || darwin)
 
 package disk
 

@@ -26,7 +26,7 @@ var (
 
 	// ErrNetwork is returned by [Open] when the folder is, or may be, on a network file
 	// system. The lock of such a file system may not keep out other hosts.
-	ErrNetwork = errors.New("journal: on a network file system")
+	ErrNetwork = errors.New("journal: on a file system that is not known to be local")
 
 	// ErrUnsupported is returned by [Open] when the operating system can't carry a
 	// journal, and by [Journal.Keep] when the file system can't.

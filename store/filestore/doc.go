@@ -68,8 +68,8 @@
 // Two folders are two stores, and two spaces of ids, on one host too. Processes that
 // are to share one space open one folder, and run as one user: the folder is open to
 // its owner alone. Never use a copy of a folder beside it, or let two hosts mount one
-// block device. Network file systems are refused, and FUSE but for local block devices:
-// their caches do not keep the promises above.
+// block device. File systems that are not known to be local are refused: the caches of network file
+// systems do not keep the promises above.
 //
 // A restored backup is an old state: only the clock keeps new ids above the ids issued since. So
 // restore while all processes are stopped, and check the clock first. To copy a folder, stop its

@@ -29,7 +29,7 @@ var (
 
 	// ErrNetwork is returned by Open when the folder is on a network file
 	// system, or on one that might be.
-	ErrNetwork = errors.New("on a network file system")
+	ErrNetwork = errors.New("on a file system that is not known to be local")
 
 	// ErrReplaced is returned when the folder is no longer the one that was
 	// opened. Nothing is written then.
