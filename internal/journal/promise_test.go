@@ -3,45 +3,10 @@ package journal
 import (
 	"bytes"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 )
-
-// After Keep has returned its page is durable: only a page that was being kept when the
-// power failed may take it along.
-func TestKeptPageOutlivesALossOfPower(t *testing.T) {
-	random := rand.New(rand.NewPCG(7, 8))
-	for n := range fourPages {
-		m := newMachine()
-		j, p := start(t, m)
-		kept, _ := life(j, fourPages[:n+1]...)
-		p.Kill()
-		for range 20 {
-			after := m.clone()
-			after.losePower(random)
-			if got, err := found(after); err != nil || got != kept {
-				t.Fatalf("found %q, kept %q, %v", got, kept, err)
-			}
-		}
-	}
-}
-
-func TestDiscardedJournalIsAsGoodAsEmpty(t *testing.T) {
-	for n := range len(fourPages) + 1 {
-		m := newMachine()
-		j, p := living(t, m, fourPages[:n]...)
-		if err := j.Discard(); err != nil {
-			t.Fatal(err)
-		}
-		p.Kill()
-		j, _ = start(t, m)
-		if page, err := j.Take(); page != nil || err != nil {
-			t.Errorf("%d pages were kept and discarded: took %q, %v", n, page, err)
-		}
-	}
-}
 
 // Whoever finds another lock in the folder than its own leaves the files alone:
 // they are of the process that has locked that one.
@@ -71,19 +36,23 @@ func TestOwnerWhoseLockIsGoneTouchesNothing(t *testing.T) {
 	}
 }
 
-// A page that went into a file which is no longer in the folder is not kept.
+// A page that went into a file which is no longer in the folder is not kept, and the file in its place is somebody else's.
 func TestFileThatWasReplacedEndsTheUse(t *testing.T) {
 	for _, name := range []string{oddName, evenName} {
-		m := newMachine()
-		j, _ := living(t, m, fourPages...)
-		copied := m.read(t, name)
-		m.put(t, name, copied, true)
-		if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
-			t.Errorf("%s was replaced, and keep returned %v", name, err)
-		}
-		for range 2 {
-			if err := j.Discard(); !errors.Is(err, ErrReplaced) || !bytes.Equal(m.read(t, name), copied) {
-				t.Errorf("%s was replaced, and discard returned %v", name, err)
+		for _, keeps := range []bool{true, false} {
+			m := newMachine()
+			j, _ := living(t, m, fourPages...)
+			copied := m.read(t, name)
+			m.put(t, name, copied, true)
+			if keeps {
+				if err := j.Keep([]byte("page five")); !errors.Is(err, ErrReplaced) || !errors.Is(err, ErrFailed) {
+					t.Errorf("%s was replaced, and keep returned %v", name, err)
+				}
+			}
+			for range 2 {
+				if err := j.Discard(); !errors.Is(err, ErrReplaced) || !bytes.Equal(m.read(t, name), copied) {
+					t.Errorf("%s was replaced, and discard returned %v", name, err)
+				}
 			}
 		}
 	}

@@ -41,7 +41,7 @@ var table = places{
 		"journal: a page that somebody else took is discarded with success": {
 			old:  "if err := j.still(*f); err != nil {\n",
 			new:  "if err := j.still(*f); err != nil && !errors.Is(err, ErrReplaced) {\n",
-			test: "TestTwoHoldersOfOneJournalShareNoID",
+			test: "TestFileThatWasReplacedEndsTheUse",
 		},
 		"journal: a page that is taken between two steps of its discard is discarded with success": {
 			old:  "return j.replaced(name, err)\n",
@@ -51,7 +51,7 @@ var table = places{
 		"journal: Keep finds that somebody else took the page, and Discard forgets it": {
 			old:  "case errors.Is(j.failed, ErrReplaced):\n\t\treturn j.failed\n",
 			new:  "case errors.Is(j.failed, ErrReplaced):\n\t\treturn nil\n",
-			test: "TestTwoHoldersOfOneJournalShareNoID",
+			test: "TestFileThatWasReplacedEndsTheUse",
 		},
 	},
 	"internal/journal/journal.go": {
