@@ -18,20 +18,15 @@ import (
 
 // machine runs one process after the other, as a supervisor does.
 type machine struct {
-	r     *run
-	n     int
-	rng   *rand.Rand // of its own goroutine
-	pin   *int64
-	clock *wristwatch
-	disk  disk
-	dice  dry
-
-	present atomic.Pointer[process]
-	issued  atomic.Int64 // when it issued last, in nanoseconds
+	r    *run
+	n    int
+	rng  *rand.Rand // of its own goroutine
+	pin  *int64
+	disk disk
 }
 
 func newMachine(r *run, n int) *machine {
-	m := &machine{r: r, n: n, rng: rand.New(rand.NewPCG(r.plan.seed, uint64(2+n))), clock: &wristwatch{Clock: snowfence.SystemClock()}}
+	m := &machine{r: r, n: n, rng: rand.New(rand.NewPCG(r.plan.seed, uint64(2+n)))}
 	if n < r.plan.pins {
 		worker := int64(n)
 		m.pin = &worker
@@ -51,10 +46,8 @@ func (m *machine) run() {
 		for i := range m.r.plan.callers {
 			calls.Go(func() { p.call(rand.New(rand.NewPCG(m.r.plan.seed, uint64(m.n<<20|pid<<4|i)))) })
 		}
-		m.present.Store(p)
 		for m.strike(p) {
 		}
-		m.present.Store(nil)
 		calls.Wait()
 	}
 }
@@ -63,19 +56,17 @@ func (m *machine) run() {
 func (m *machine) strike(p *process) bool {
 	r, rng, window := m.r, m.rng, m.r.plan.window
 	select {
-	case <-r.calm:
-		m.clock.set(0) // a fault may have struck at the same moment
+	case <-r.over:
 		p.faulty.Follow(nil)
-		<-r.over
 		p.close(time.Minute)
 		return false
 	case <-after(spread(rng, window)):
 	}
-	if isClosed(r.calm) {
+	if isClosed(r.over) {
 		return true
 	}
 	p.faulty.Deliver(context.Background())
-	d, kind := spread(rng, 2*window), rng.IntN(10)
+	d, kind := spread(rng, 2*window), rng.IntN(6)
 	r.say("%s: fault %d for %s", p, kind, d)
 	switch kind {
 	case 0:
@@ -89,26 +80,13 @@ func (m *machine) strike(p *process) bool {
 		r.late.Go(func() { _ = p.holder.Close(context.Background()) })
 		p.close(spread(rng, r.plan.timeout))
 		return false
-	case 3, 4:
-		m.clock.set(m.shift())
-	case 5:
+	case 3:
 		p.faulty.Follow(noStore)
 		r.lasts(d, func() { p.faulty.Follow(p.weather()) })
-	case 6:
-		p.faulty.Follow(faultstore.Always(faultstore.Fault{LostReply: true}))
-		r.lasts(d, func() { p.faulty.Follow(p.weather()) })
-	case 7:
+	case 4:
 		r.lasts(d, p.numb.shut())
-	case 8:
-		if rng.IntN(2) == 0 {
-			r.lasts(d, m.disk.shut())
-		} else {
-			m.disk.fails.Store(true)
-			r.lasts(d, func() { m.disk.fails.Store(false) })
-		}
-	case 9:
-		m.dice.now.Store(true)
-		r.lasts(d, func() { m.dice.now.Store(false) })
+	case 5:
+		r.lasts(d, m.disk.shut())
 	}
 	return true
 }
@@ -118,19 +96,10 @@ func (r *run) lasts(d time.Duration, end func()) {
 	r.late.Go(func() {
 		select {
 		case <-after(d):
-		case <-r.calm:
+		case <-r.over:
 		}
 		end()
 	})
-}
-
-// shift draws the new time of a clock: right, or off by a millisecond to a year.
-func (m *machine) shift() time.Duration {
-	d := time.Duration(1+m.rng.IntN(9)) * time.Millisecond
-	for range m.rng.IntN(11) {
-		d *= 10
-	}
-	return min(d, 365*24*time.Hour) * time.Duration(m.rng.IntN(3)-1)
 }
 
 // process is one holder and its callers.
@@ -143,8 +112,6 @@ type process struct {
 
 	asked  atomic.Bool  // to close
 	closed atomic.Int64 // when Close had returned, in nanoseconds
-	calls  atomic.Int64 // that are under way
-	losses atomic.Uint64
 }
 
 func newProcess(m *machine, pid int) *process {
@@ -161,9 +128,9 @@ func (p *process) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// weather is the plan of the process's store: the faults of the run's rates, as long as there are faults.
+// weather is the plan of the process's store: the faults of the run's rates, until everybody is to end.
 func (p *process) weather() faultstore.Plan {
-	if isClosed(p.m.r.calm) {
+	if isClosed(p.m.r.over) {
 		return nil
 	}
 	return faultstore.Seeded(p.m.r.plan.seed<<16|uint64(p.m.n<<8|p.pid), p.m.r.plan.rates)
@@ -174,18 +141,18 @@ func (p *process) open() bool {
 	m, plan := p.m, p.m.r.plan
 	c := fence.Config{
 		Store: p.faulty, StoreName: "memory", Layout: plan.layout, Policy: plan.policy, Worker: m.pin, Window: plan.window,
-		ClaimWait: plan.claimWait, RequestTimeout: plan.timeout, Clock: m.clock, Rand: &m.dice,
+		ClaimWait: plan.claimWait, RequestTimeout: plan.timeout,
 		Process: fence.Process{Host: fmt.Sprintf("host-%d", m.n), PID: p.pid, Started: time.Unix(int64(p.pid), 0)},
-		Logger:  slog.New(slog.NewTextHandler(p, nil)), OnLoss: func(fence.Loss) { p.losses.Add(1) },
+		Logger:  slog.New(slog.NewTextHandler(p, nil)), OnLoss: func(l fence.Loss) { m.r.say("%s: lost: %v", p, l.Reason) },
 	}
 	m.disk.owner.Store(p)
 	if plan.journals {
-		c.Journal, c.JournalAhead = pen{p}, plan.ahead
+		c.Journal = pen{p}
 	}
-	most := 2*(plan.claimWait+plan.window/3+2*plan.loss+2*plan.timeout+time.Second) + 8*time.Second + 24*plan.ahead
+	most := 2*(plan.claimWait+plan.window/3+2*plan.loss+2*plan.timeout+time.Second) + 32*time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	if limit := m.rng.IntN(10); limit < 3 && !isClosed(m.r.calm) {
+	if limit := m.rng.IntN(10); limit < 3 && !isClosed(m.r.over) {
 		most = spread(m.rng, plan.claimWait) * time.Duration(min(limit, 1))
 		ctx, cancel = context.WithTimeout(ctx, most)
 		defer cancel()
@@ -247,13 +214,11 @@ func (p *process) call(rng *rand.Rand) {
 		}
 		var err error
 		begun := time.Now()
-		p.calls.Add(1)
 		if len(ids) == 1 {
 			ids[0], err = p.holder.Next(ctx)
 		} else {
 			err = p.holder.Fill(ctx, ids)
 		}
-		p.calls.Add(-1)
 		p.judge(begun, limit, ctx.Err() != nil, err)
 		cancel()
 		switch {
@@ -280,7 +245,7 @@ func (p *process) judge(begun time.Time, limit time.Duration, ended bool, err er
 	case err == nil, errors.Is(err, fence.ErrClosed) && p.asked.Load():
 	case ended && errors.Is(err, context.DeadlineExceeded):
 	case errors.As(err, &unavailable) && unavailable.For >= maxWait:
-	case errors.As(err, new(*snowfence.WaitError)), errors.Is(err, snowfence.ErrBeforeEpoch):
+	case errors.As(err, new(*snowfence.WaitError)):
 	case p.m.r.plan.loss > 0 && errors.Is(err, fence.ErrNamespaceReplaced): // it was lost, and another process made it anew
 	default:
 		r.breaks("max-wait", "%s: a call failed after %s: %v", p, took, err)

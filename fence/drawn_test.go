@@ -1,7 +1,6 @@
 package fence_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -24,7 +23,7 @@ var (
 
 // TestDrawnRunsOfHoldersBreakNoRule runs real holders in bubbles, a seed each. Package internal/sim does the same to
 // the protocol. This is about the goroutines around it: calls that wait, contexts that end, holders that are closed
-// and opened again, clocks that step, and stores and disks that fail, hang and heed no context.
+// and opened again, and stores and disks that hang and heed no context.
 //
 // A seed fixes the plan and the faults, and not the order of goroutines that may run at the same moment. So
 // a failure may not come back at once: -drawn.seed with -count runs one seed again.
@@ -36,11 +35,6 @@ var (
 //	context   a call ends with its context, and so does Open, which takes a second more to give its claim back
 //	close     Close ends with its context, and after two request timeouts; calls after it fail at once
 //	left      no goroutine is left when all holders are closed
-//
-// Only this package has fence.Status, OnLoss and the loop, so these belong to the five:
-//
-//	status    a holder is ready if and only if a call succeeds, and counts its losses as it tells them
-//	live      a holder of the pool issues soon after the faults have ended
 func TestDrawnRunsOfHoldersBreakNoRule(t *testing.T) {
 	first, seeds := int64(1), int64(*drawnSeeds)
 	switch {
@@ -76,7 +70,6 @@ type run struct {
 	begun  time.Time
 
 	machines []*machine
-	calm     chan struct{}  // closed when the faults have ended
 	over     chan struct{}  // closed when everybody is to end
 	late     sync.WaitGroup // faults that last, and swaps that are late
 
@@ -89,7 +82,7 @@ type run struct {
 func newRun(t *testing.T, seed uint64) *run {
 	r := &run{
 		t: t, plan: draw(seed), rng: rand.New(rand.NewPCG(seed, 0)), begun: time.Now(),
-		calm: make(chan struct{}), over: make(chan struct{}), ids: make(map[snowfence.ID]*process),
+		over: make(chan struct{}), ids: make(map[snowfence.ID]*process),
 	}
 	r.memory = memstore.NewWith(memstore.Config{Loss: r.plan.loss})
 	for n := range r.plan.machines {
@@ -111,15 +104,7 @@ func (r *run) play() {
 			lost, err := r.memory.Failover(spread(r.rng, r.plan.loss))
 			r.say("a failover loses %d writes: %v", lost, err)
 		}
-		r.look()
 	}
-	close(r.calm)
-	for _, m := range r.machines {
-		m.clock.set(0)
-	}
-	r.say("the faults have ended, and the clocks are right")
-	pass(r.plan.window/2 + 2*r.plan.timeout) // the swaps that are late come
-	r.settled()
 	close(r.over)
 	go func() {
 		machines.Wait()
@@ -140,58 +125,8 @@ func (r *run) play() {
 	}
 }
 
-// settled checks that each machine without a pinned worker id issues, a little while after the faults have ended.
-func (r *run) settled() {
-	begun := time.Now()
-	limit := 2*r.plan.window + r.plan.loss + r.plan.window/4 + 2*r.plan.timeout + time.Second
-	for _, m := range r.machines {
-		for m.pin == nil && m.issued.Load() < begun.UnixNano() {
-			if time.Since(begun) > limit {
-				r.breaks("live", "machine %d issues nothing %s after the faults ended", m.n, limit)
-				return
-			}
-			pass(r.plan.window / 20)
-		}
-	}
-	r.look()
-}
-
-// look compares the status of each holder with a call's answer at the same moment, while nothing else happens.
-func (r *run) look() {
-	for _, m := range r.machines {
-		synctest.Wait()
-		p := m.present.Load()
-		if p == nil || p.asked.Load() {
-			continue
-		}
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		before := p.holder.Status()
-		id, err := p.holder.Next(ended)
-		after := p.holder.Status()
-		if err == nil {
-			r.issued(p, []snowfence.ID{id})
-		}
-		busy := p.calls.Load() > 0 || before.Generator.Reserved > before.Generator.Now
-		switch {
-		case p.asked.Load() || !m.clock.settled():
-		case before.Ready && after.Ready && err != nil && !busy:
-			r.breaks("status", "%s is ready, and a call fails: %v: %+v", p, err, before)
-		case !before.Ready && !after.Ready && err == nil:
-			r.breaks("status", "%s is not ready, and a call succeeds: %+v", p, before)
-		case before.Ready && before.LastError != nil, !before.Ready && before.LastError == nil && before.Phase != "releasing":
-			r.breaks("status", "%s has the last error %v: %+v", p, before.LastError, before)
-		}
-		synctest.Wait()
-		if s := p.holder.Status(); s.Losses != p.losses.Load() {
-			r.breaks("status", "%s counts %d losses, and told %d", p, s.Losses, p.losses.Load())
-		}
-	}
-}
-
 // issued enters the ids of a call.
 func (r *run) issued(p *process, ids []snowfence.ID) {
-	p.m.issued.Store(time.Now().UnixNano())
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := snowfence.ID(-1)

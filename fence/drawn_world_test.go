@@ -15,13 +15,13 @@ import (
 
 // plan is the input of a run. It follows from the seed alone.
 type plan struct {
-	seed                                            uint64
-	machines, callers, pins, batch                  int
-	journals                                        bool
-	layout                                          snowfence.Layout
-	policy                                          snowfence.Policy
-	window, claimWait, timeout, ahead, loss, length time.Duration
-	rates                                           faultstore.Rates
+	seed                                     uint64
+	machines, callers, pins, batch           int
+	journals                                 bool
+	layout                                   snowfence.Layout
+	policy                                   snowfence.Policy
+	window, claimWait, timeout, loss, length time.Duration
+	rates                                    faultstore.Rates
 }
 
 func draw(seed uint64) plan {
@@ -29,12 +29,11 @@ func draw(seed uint64) plan {
 	some := func() float64 { return [...]float64{0, 0.02, 0.1, 0.3}[rng.IntN(4)] }
 	p := plan{
 		seed: seed, machines: 2 + rng.IntN(4), callers: 1 + rng.IntN(4), batch: 64, journals: rng.IntN(3) == 0,
-		window: time.Duration(1000+rng.IntN(5000)) * time.Millisecond, ahead: time.Duration(50+rng.IntN(500)) * time.Millisecond,
+		window: time.Duration(1000+rng.IntN(5000)) * time.Millisecond,
 		layout: bubbleLayout(),
 		policy: snowfence.Policy{
-			MaxWait:     time.Duration(50+rng.IntN(950)) * time.Millisecond,
-			MaxRollback: time.Duration(rng.IntN(2000)) * time.Millisecond,
-			MaxBurst:    max(time.Nanosecond, time.Duration(rng.IntN(30)-2)*time.Millisecond),
+			MaxWait:  time.Duration(50+rng.IntN(950)) * time.Millisecond,
+			MaxBurst: max(time.Nanosecond, time.Duration(rng.IntN(30)-2)*time.Millisecond),
 		},
 		rates: faultstore.Rates{Before: some(), Late: some(), Stale: some(), LostReply: some(), Again: some(), Delay: some()},
 	}
@@ -62,24 +61,6 @@ func draw(seed uint64) plan {
 // spread draws a duration of up to most, short ones as often as long ones.
 func spread(rng *rand.Rand, most time.Duration) time.Duration {
 	return max(time.Millisecond, time.Duration(rng.Int64N(int64(most>>rng.IntN(6))+1)))
-}
-
-// wristwatch is the clock of one machine. Its wall clock may be set.
-type wristwatch struct {
-	snowfence.Clock
-	off, touched atomic.Int64 // by how much it is off, and when it was last set
-}
-
-func (w *wristwatch) Wall() time.Time { return w.Clock.Wall().Add(time.Duration(w.off.Load())) }
-
-func (w *wristwatch) set(off time.Duration) {
-	w.touched.Store(time.Now().UnixNano())
-	w.off.Store(int64(off))
-}
-
-// settled reports whether the clock was left alone for so long that a generator has noticed what it shows.
-func (w *wristwatch) settled() bool {
-	return time.Now().UnixNano()-w.touched.Load() > int64(250*time.Millisecond)
 }
 
 // gate holds up everybody who comes while it is shut.
@@ -119,10 +100,9 @@ func (n *numb) Swap(ctx context.Context, key string, prev store.Version, value [
 	return n.Store.Swap(context.WithoutCancel(ctx), key, prev, value)
 }
 
-// disk keeps a machine's page for the process that owns it. Writes fail, and wait at its gate.
+// disk keeps a machine's page for the process that owns it. Writes wait at its gate.
 type disk struct {
 	gate
-	fails atomic.Bool
 	owner atomic.Pointer[process]
 
 	mu   sync.Mutex
@@ -137,7 +117,7 @@ func (p pen) write(do func(page *[]byte)) error {
 	d.wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.fails.Load() || d.owner.Load() != p.process {
+	if d.owner.Load() != p.process {
 		return errDisk
 	}
 	do(&d.page)
