@@ -94,12 +94,6 @@ type Config struct {
 	// the store.
 	Journal Journal
 
-	// JournalAhead is how far ahead of the clock the journal marks ticks as used. At half
-	// of it the disk is written again. A restart skips the rest of it. It is rounded up
-	// to whole ticks, at least two. Zero means 1 s, or four times the policy's max-burst
-	// if that is longer.
-	JournalAhead time.Duration
-
 	// Process is written into the register: Host and Version have at most 255 and 128 bytes without control characters. A zero
 	// Started means now, so each holder counts as another program. Give os.Hostname and os.Getpid as Host and
 	// PID: without them others read "a process that gave no name".
@@ -212,17 +206,15 @@ func (c *Config) prepare() (lease.State, error) {
 	if c.Process.Started.IsZero() {
 		c.Process.Started = c.Clock.Wall()
 	}
-	switch {
-	case c.Journal == nil:
-		c.JournalAhead = 0
-	case c.JournalAhead == 0:
-		c.JournalAhead = max(time.Second, 4*c.Policy.MaxBurst)
+	var ahead time.Duration
+	if c.Journal != nil {
+		ahead = max(time.Second, 4*c.Policy.MaxBurst)
 	}
 	_, hasClock := store.ClockOf(c.Store)
 	state, err := lease.New(lease.Config{
 		Namespace: c.Namespace, Layout: c.Layout, Datacenters: c.Datacenters, Datacenter: c.Datacenter, Worker: c.Worker, Workers: c.Workers,
 		Window: c.Window, ClaimWait: c.ClaimWait, MaxRollback: c.Policy.MaxRollback, MaxWait: c.Policy.MaxWait, RequestTimeout: c.RequestTimeout,
-		EngineClock: hasClock, Existing: c.Existing, Process: c.Process, JournalAhead: c.JournalAhead,
+		EngineClock: hasClock, Existing: c.Existing, Process: c.Process, JournalAhead: ahead,
 	})
 	if err != nil {
 		return state, err

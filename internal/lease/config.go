@@ -118,7 +118,6 @@ func (c Config) prepare() (Config, error) {
 	if err := cmp.Or(
 		Outlasts(c.Window, c.Loss),
 		stored.RefuseIf(c.strict() && c.JournalAhead != 0, "journal", true, "must be off with layout "+c.Layout.String()+", which has one worker id: its order needs the store at each start"),
-		stored.RefuseIf(c.JournalAhead < 0, "journal-ahead", c.JournalAhead, notNegative),
 	); err != nil {
 		return c, err
 	}

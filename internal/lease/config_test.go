@@ -24,7 +24,6 @@ func TestConfigNamesTheFieldAtFault(t *testing.T) {
 		{"window", func(c *Config) { c.Window, c.Loss = 900*time.Millisecond, 300*time.Millisecond }}, // must be more than three losses
 		{"window", func(c *Config) { c.Loss = -1 }},
 		{"journal", func(c *Config) { c.Layout, c.JournalAhead = strictLayout(), time.Second }},
-		{"journal-ahead", func(c *Config) { c.JournalAhead = -1 }},
 		{"claim-wait", func(c *Config) { c.ClaimWait = -1 }},
 		{"max-rollback", func(c *Config) { c.MaxRollback = -1 }},
 		{"worker", func(c *Config) { c.Worker = &four }},
