@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -45,7 +46,7 @@ func tokened(t *testing.T, set func(*Settings)) (*running, *testkit.Authority) {
 	s.Thrift = "" // it has no tokens
 	s.TLS.Certificate, s.TLS.Key, s.TokenFile = filepath.Join(folder, "c.pem"), filepath.Join(folder, "k.pem"), filepath.Join(folder, "token")
 	authority.IssueTo(t, s.TLS.Certificate, s.TLS.Key, "daemon", "127.0.0.1")
-	if err := os.WriteFile(s.TokenFile, []byte(rightToken+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(s.TokenFile, []byte("all "+token.HashOf(rightToken).String()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	set(&s)

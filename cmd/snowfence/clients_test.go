@@ -19,6 +19,7 @@ import (
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/client"
+	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/internal/testkit"
 )
 
@@ -41,10 +42,13 @@ func clientDaemon(t *testing.T, environ []string, arguments ...string) *testkit.
 
 const clientToken = "Correct-horse-battery"
 
+// clientTokens is the file of tokens that grants it all.
+var clientTokens = "all " + token.HashOf(clientToken).String() + "\n"
+
 // guardedDaemon is a clientDaemon that asks for clientToken, over TLS or not.
 func guardedDaemon(t *testing.T, secure bool, arguments ...string) (*testkit.Daemon, *testkit.Authority) {
 	t.Helper()
-	tokens := written(t, clientToken)
+	tokens := written(t, clientTokens)
 	environ := []string{"SNOWFENCE_TOKEN_FILE=" + tokens}
 	authority := testkit.NewAuthority(t)
 	if secure {

@@ -35,7 +35,7 @@ generators:
   orders: {kind: leaf-segment, store: leaf}
   users: {kind: tinyid, store: tiny}
   numbers: {kind: segment, settings: {start: 5, increment: 3, step: 100}}
-`, written(t, clientToken), leaf, tiny))
+`, written(t, clientTokens), leaf, tiny))
 	d := testkit.StartDaemon(t, executable(t, ""), []string{"TZ=Asia/Shanghai"}, append([]string{"--thrift=", "--config", file, "--data", t.TempDir()}, arguments...)...)
 	d.WaitReady()
 	return d

@@ -112,7 +112,7 @@ func readmeFiles(t *testing.T, folder string) {
 		"orders.txt":     column("", 0, 1000),
 		"players_eu.csv": column("id\n", 0, 1000),
 		"players_us.csv": column("id\n", 1000, 2000),
-		"tokens":         "Correct-horse-battery",
+		"tokens":         clientTokens,
 	} {
 		write(t, filepath.Join(folder, name), text)
 	}

@@ -16,17 +16,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Lengths of a token in bytes: the least makes guessing hopeless if the token is random, and every
-// client can put the most into a header.
-const (
-	minLength = 16
-	maxLength = 1024
-)
-
-// fewCharacters is how many different characters a token of a person has less than. Of 16 random hexadecimal digits one in
-// a hundred has less, of 20 one in a thousand.
-const fewCharacters = 8
-
 // Hash is the SHA-256 of a token.
 type Hash [sha256.Size]byte
 
@@ -51,8 +40,7 @@ func Bearer(header string) string {
 
 // Grant has the rights of one token. It does not change, and is safe for concurrent use.
 type Grant struct {
-	// Name tells tokens apart, in the log and the metrics. It is empty for the one token of a file
-	// without names.
+	// Name tells tokens apart, in the log and the metrics.
 	Name string
 
 	// Generators are the names of the allowed generators. An empty list allows every generator;
@@ -65,7 +53,6 @@ type Grant struct {
 	// Lend is how many worker ids the programs with this token may borrow, of a generator. 0 means none.
 	Lend int
 
-	weak  int // how many different characters the token has, if these are few
 	hash  Hash
 	limit *rate.Limiter // nil without a rate
 }
@@ -145,7 +132,7 @@ func checkName(name string) error {
 func parseLine(line string) (*Grant, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 2 {
-		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N] [lend=N]", hashPrefix)
+		return nil, fmt.Errorf("must be NAME %s… [generators=A,B] [rate=N] [lend=N], as 'snowfence token NAME' prints it", hashPrefix)
 	}
 	g := &Grant{Name: fields[0]}
 	if err := checkName(g.Name); err != nil {
@@ -208,39 +195,9 @@ func parse(content string) ([]*Grant, error) {
 		grants = append(grants, g)
 	}
 	if len(grants) == 0 {
-		return nil, errors.New("the file holds no token")
+		return nil, errors.New("the file holds no token: it needs a line for each, as 'snowfence token NAME' prints it")
 	}
 	return grants, nil
-}
-
-// ofLine matches a part of a line that can't be a token: a hash, or rights.
-var ofLine = regexp.MustCompile(`(?i)sha256:|:[0-9a-f]{64}$|^(generators|rate|lend)=`)
-
-// bare reads a file that holds one token as it is. The rest of a cut line is not a token: a reader of
-// the file could use it. A name is such a rest, unless it has the digits of hexadecimal alone, as
-// random tokens and UUIDs do.
-func bare(token string) ([]*Grant, error) {
-	if token == "" {
-		return nil, errors.New("the file is empty: it needs a line for each token, as 'snowfence token NAME' prints it")
-	}
-	if n := len(token); n < minLength || n > maxLength {
-		return nil, fmt.Errorf("the file holds %d bytes: must be from %d to %d", n, minLength, maxLength)
-	}
-	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the file holds something else than visible ASCII")
-	}
-	if checkName(token) == nil && strings.ContainsFunc(token, func(r rune) bool { return r > 'f' }) || ofLine.MatchString(token) {
-		return nil, errors.New("the file holds a part of a line and not a token: write NAME " + hashPrefix + "…, as 'snowfence token NAME' prints it")
-	}
-	different := map[rune]bool{}
-	for _, r := range token {
-		different[r] = true
-	}
-	g := &Grant{hash: HashOf(token)}
-	if len(different) < fewCharacters {
-		g.weak = len(different)
-	}
-	return []*Grant{g}, nil
 }
 
 // find returns the grant of a hash, or nil. It looks at every grant, so the time says nothing.

@@ -77,14 +77,9 @@ func (r *Ring) Again(log *slog.Logger) (changed bool) {
 	return r.Reload(log)
 }
 
-// Warnings says which tokens allow a generator that is not among the names, and whether a token that stands in the file as
-// it is may be guessed.
+// Warnings says which tokens allow a generator that is not among the names.
 func (r *Ring) Warnings(names []string) (warnings []string) {
 	for _, g := range *r.grants.Load() {
-		if g.weak > 0 {
-			warnings = append(warnings, fmt.Sprintf("the token's different characters are %d, should be %d or more: it may be "+
-				"guessed: replace it by a random one, as 'snowfence token NAME' prints it", g.weak, fewCharacters))
-		}
 		for _, name := range g.Generators {
 			if name != NoGenerator && !slices.Contains(names, name) {
 				warnings = append(warnings, fmt.Sprintf("the token of %s allows %q, which is none of the generators: %s", g.Name, name, strings.Join(names, ", ")))
@@ -127,13 +122,8 @@ func (r *Ring) load() (changed bool, err error) {
 	return true, nil
 }
 
-// read tells the two kinds of file apart: a file of lines has blanks, and a token can't have them.
-// Lines end with a line break: a part of the last line may allow more than the whole line.
+// read reads lines that end with a line break: a part of the last line may allow more than the whole line.
 func read(content string) ([]*Grant, error) {
-	trimmed := strings.TrimSpace(content)
-	if !strings.ContainsAny(trimmed, " \t\n#") {
-		return bare(trimmed)
-	}
 	grants, err := parse(content)
 	if err == nil && !strings.HasSuffix(content, "\n") {
 		err = errors.New("the last line has no line break: the file is cut short, or a line break must be added at its end")

@@ -31,43 +31,11 @@ func ring(t *testing.T, content string) *Ring {
 	return r
 }
 
-func TestFileOfOneTokenAllowsEverything(t *testing.T) {
-	for content, want := range map[string]string{
-		"Correct-horse-battery\n":        "Correct-horse-battery",
-		"  Correct-horse-battery \r\n":   "Correct-horse-battery",
-		strings.Repeat("x", maxLength):   strings.Repeat("x", maxLength),
-		"too-short":                      "",
-		"":                               "",
-		strings.Repeat("x", maxLength+1): "",
-		"correct horse battery staple":   "",
-		"Correct-horse-battery-\x00-bla": "",
-		"correct-hörse-battery":          "",
-		HashOf("x").String():             "",
-		"a=" + HashOf("x").String():      "",
-		strings.Repeat("Ab", 32):         strings.Repeat("Ab", 32), // as openssl rand -hex 32 makes it
-		strings.Repeat("ab", 16):         strings.Repeat("ab", 16),
-		"f81d4fae-7dec-11d0-a765-00a0c9": "f81d4fae-7dec-11d0-a765-00a0c9",
-		"billing-of-the-shop":            "", // the rest of a line
-		"sha256:8b9d6f866d980f4d1f8be45": "",
-		":" + HashOf("x").String()[7:]:   "",
-		"generators=orders,invoices":     "",
-		"rate=100000000000":              "",
-	} {
-		r, err := Open(write(t, content))
-		if (err == nil) != (want != "") {
-			t.Errorf("%.30q: %v", content, err)
-		}
-		if err != nil {
-			if trimmed := strings.TrimSpace(content); trimmed != "" && strings.Contains(err.Error(), trimmed) {
-				t.Errorf("%.30q: the error shows the token: %v", content, err)
-			}
-			continue
-		}
-		if g := r.Grant(HashOf(want)); g == nil || !g.Allows("any") || g.Limiter() != nil {
-			t.Errorf("%.30q: grants %v", content, g)
-		}
-		if g := r.Grant(HashOf(want + "x")); g != nil {
-			t.Errorf("%.30q: another token is granted %v", content, g)
+func TestFileWithoutALineSaysHowToMakeOne(t *testing.T) {
+	for _, content := range []string{"", "# none\n", "Correct-horse-battery\n", HashOf("x").String() + "\n"} {
+		_, err := Open(write(t, content))
+		if got := fmt.Sprint(err); !strings.Contains(got, "as 'snowfence token NAME' prints it") || content != "" && strings.Contains(got, content[:len(content)-1]) {
+			t.Errorf("%q: %v", content, err)
 		}
 	}
 	if _, err := Open("/nowhere/token"); err == nil || strings.Contains(err.Error(), "/nowhere") {
@@ -194,7 +162,7 @@ func TestChangedFileIsReadAgain(t *testing.T) {
 	if r.Again(logger); log.Len() != lines {
 		t.Errorf("the same tokens again: %s", &log)
 	}
-	if strings.Contains(log.String(), "sha256") {
+	if strings.Contains(log.String(), first.String()) || strings.Contains(log.String(), second.String()) {
 		t.Errorf("the log shows hashes: %s", &log)
 	}
 }
@@ -207,21 +175,6 @@ func TestTokenOfAGeneratorThatIsNotThereIsNamed(t *testing.T) {
 	}
 	if b := r.Grant(HashOf("b")); b.Allows("orders") || b.Allows("chat") {
 		t.Error("a token for metrics alone allows a generator")
-	}
-}
-
-func TestTokenOfFewCharactersIsWarnedOf(t *testing.T) {
-	for content, want := range map[string]string{
-		"aaaaaaaaaaaaaaaa":    "the token's different characters are 1, should be 8 or more",
-		"Change-me-change-me": "",
-		"PASSWORDPASSWORD":    "the token's different characters are 7, should be 8 or more",
-		"0f3d9a7be1c24586":    "",
-		"ops " + HashOf("aaaaaaaaaaaaaaaa").String() + "\n": "", // a hash hides it
-	} {
-		got := strings.Join(ring(t, content).Warnings(nil), "\n")
-		if want == "" && got != "" || !strings.HasPrefix(got, want) || strings.Contains(got, content) {
-			t.Errorf("%s: %q", content, got)
-		}
 	}
 }
 

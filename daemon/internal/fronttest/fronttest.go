@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -49,11 +50,14 @@ func Limits(t testing.TB) front.Limits {
 	return service.New(service.Config{Settings: Settings(t)}).Limits()
 }
 
-// Ring returns the tokens of a file with this text, or nil for none.
+// Ring returns the tokens of a file with these lines, or with a line for this one token, or nil for none.
 func Ring(t testing.TB, tokens string) *token.Ring {
 	t.Helper()
 	if tokens == "" {
 		return nil
+	}
+	if !strings.Contains(tokens, " ") {
+		tokens = "all " + token.HashOf(tokens).String()
 	}
 	path := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(path, []byte(tokens+"\n"), 0o600); err != nil {

@@ -73,7 +73,7 @@ func TestTokenIsAskedForWhereThereIsOne(t *testing.T) {
 	if err := anybody(open).Authorize(""); err != nil || open.Guarded() {
 		t.Errorf("without a token: %v, guarded %v", err, open.Guarded())
 	}
-	guarded := guarded(t, "Correct-horse-battery")
+	guarded := guarded(t, "all "+token.HashOf("Correct-horse-battery").String())
 	c := known(t, guarded, "Correct-horse-battery")
 	if !guarded.Guarded() {
 		t.Error("with a token it is not guarded")
@@ -359,7 +359,7 @@ func TestOpenClientGetsTheNewRightsOfItsToken(t *testing.T) {
 // that it is right at any speed. Ids that were minted with a right token count for another rate.
 func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 	const right = "Correct-horse-battery"
-	ring, _ := opened(t, right)
+	ring, _ := opened(t, "all "+token.HashOf(right).String())
 	s, clock := rated(t, ring, config.Limits{Batch: 1, AddressRate: 2}, new(counting))
 	from := func(address string) front.Client { return s.Client(netip.MustParseAddr(address)) }
 	busy := from("192.0.2.2").(*Client)
@@ -393,7 +393,7 @@ func TestGuessingTokensCountsForTheAddress(t *testing.T) {
 
 // TestWrongTokensAreLoggedOnceAMinute: the log has their number and the last address, without the token itself.
 func TestWrongTokensAreLoggedOnceAMinute(t *testing.T) {
-	ring, _ := opened(t, "Correct-horse-battery")
+	ring, _ := opened(t, "all "+token.HashOf("Correct-horse-battery").String())
 	var log bytes.Buffer
 	clock := &fixedClock{}
 	s := New(Config{Settings: settings(t, "a"), Tokens: ring, Clock: clock, Logger: slog.New(slog.NewTextHandler(&log, nil))})

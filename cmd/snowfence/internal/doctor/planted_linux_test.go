@@ -15,6 +15,7 @@ import (
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon"
 	"snowfence.example/snowfence/daemon/openstore"
+	"snowfence.example/snowfence/daemon/token"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store"
@@ -154,7 +155,7 @@ func TestEachPlantedFaultIsNamed(t *testing.T) {
 	}{
 		"unknown setting": {func(w *world) { w.file += "htpp: x\n" }, []string{"wrong configuration: htpp"}},
 		"token file that all can read": {func(w *world) {
-			w.file += "token-file: " + w.path("token", "Correct-horse-battery", 0o644) + "\n"
+			w.file += "token-file: " + w.path("token", "all "+token.HashOf("Correct-horse-battery").String()+"\n", 0o644) + "\n"
 			w.file = strings.Replace(w.file, "thrift: 127.0.0.1:0", `thrift: ""`, 1)
 		}, []string{"watch configuration: token-file"}},
 		"certificate that ends tomorrow": {func(w *world) {
