@@ -52,7 +52,6 @@ func fenced(p *place) (settings, check, open) {
 func minterOf(h *fence.Holder, p *place) *minter {
 	m := &minter{form: kind.Number, mint: filled((*kind.Batch).GrowNumbers, h.Fill), caps: kind.Caps{
 		Lease: func() kind.Lease { return leaseOf(h.Status()) },
-		Check: func() error { return usable(h.Status()) },
 		Ready: func() error { return lasting(h.Status()) },
 	}}
 	switch layout := h.Status().Layout; {
@@ -86,25 +85,16 @@ func leaseOf(s fence.Status) kind.Lease {
 // margin is how long before its end a lease stops counting as ready.
 func margin(window time.Duration) time.Duration { return min(window/6, 10*time.Second) }
 
-// usable returns nil while the lease and the clock allow ids to be minted.
-func usable(status fence.Status) error {
-	switch {
-	case status.Ready:
-		return nil
-	case status.LastError != nil:
-		return fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
-	case status.Generator.ClockLost:
-		return fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
-	}
-	return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
-}
-
-// lasting returns nil while ids can be minted and the lease outlasts its store by the margin.
+// lasting returns nil while the lease and the clock allow ids to be minted, and the lease outlasts its store by the margin.
 func lasting(status fence.Status) error {
-	if err := usable(status); err != nil {
-		return err
-	}
-	if status.Left < margin(status.Window) {
+	switch {
+	case !status.Ready && status.LastError != nil:
+		return fmt.Errorf("%w: %w", kind.ErrUnavailable, status.LastError)
+	case !status.Ready && status.Generator.ClockLost:
+		return fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
+	case !status.Ready:
+		return fmt.Errorf("%w: there is no lease", kind.ErrUnavailable)
+	case status.Left < margin(status.Window):
 		return fmt.Errorf("%w: the lease ends in %s", kind.ErrUnavailable, status.Left)
 	}
 	return nil

@@ -18,9 +18,6 @@ type Caps struct {
 	// Most is how many ids one call of Mint can be asked for. 0 means the daemon's limit alone.
 	Most int
 
-	// Check returns why Mint would fail now, or nil. It uses nothing up and does not block.
-	Check func() error
-
 	// Ready returns nil while ids can be minted and will be for some time yet, and else the reason: a lease about to
 	// end, a server out of reach. It does not block.
 	Ready func() error

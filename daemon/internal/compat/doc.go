@@ -20,8 +20,7 @@
 // Errors have status 200, and code 5 for the token or 6. The Simple forms then have no body, and the log
 // has the reason. A batch that is too large is cut to the limit of one request.
 //
-// GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. HEAD and OPTIONS do not use numbers
-// up. Every other method is refused.
+// GET, POST, PUT, PATCH and DELETE all ask for numbers, as there. Every other method is refused.
 //
 // A POST, PUT or PATCH may have its parameters as a form. The query's parameters come first.
 //

@@ -134,7 +134,7 @@ func nameless(err error) bool {
 	return errors.As(err, &p) && (p.Type == front.UnknownGenerator || p.Type == front.NotAllowed)
 }
 
-// one mints a number of a generator of kind snowflake, or of one that counts. A HEAD mints nothing.
+// one mints a number of a generator of kind snowflake, or of one that counts.
 func one(r *http.Request, client front.Client, name string, snowflake bool) (*kind.Batch, error) {
 	use, err := client.Use(name)
 	if err != nil {
@@ -144,9 +144,6 @@ func one(r *http.Request, client front.Client, name string, snowflake bool) (*ki
 		return nil, &front.Problem{Type: front.UnknownGenerator, Detail: fmt.Sprintf("generator %s is of kind %s, which %s does not serve", name, use.Kind(), r.URL.Path)}
 	}
 	batch := new(kind.Batch)
-	if r.Method == http.MethodHead {
-		return batch, use.Check(1)
-	}
 	return batch, use.Mint(r.Context(), 1, batch)
 }
 

@@ -113,9 +113,6 @@ func batch(r *http.Request, client front.Client) (string, error) {
 		client.Warn("a client of tinyid gets fewer numbers than it asks for: see limits.batch", "generator", name, "asked", n, "given", most)
 		n = most
 	}
-	if r.Method == http.MethodHead {
-		return "", use.Check(n)
-	}
 	held, err := use.Hold(n)
 	if err != nil {
 		return "", err
@@ -135,9 +132,6 @@ func segment(r *http.Request, client front.Client) (tinySegment, error) {
 	_, use, err := using(r, client)
 	if err != nil {
 		return tinySegment{}, err
-	}
-	if r.Method == http.MethodHead {
-		return tinySegment{}, use.Check(1)
 	}
 	got, err := use.Segment(r.Context())
 	if err != nil {

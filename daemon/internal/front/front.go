@@ -109,10 +109,6 @@ type Use interface {
 	// Show appends the text by which an opaque generator shows an id that exists. It costs one id.
 	Show(id string, into *kind.Batch) error
 
-	// Check returns the problem that Mint would meet, as far as that is known, or nil. It uses nothing up, and takes
-	// nothing from a rate.
-	Check(n int) error
-
 	// Range reserves n consecutive numbers of a generator that a store counts, and returns the first. It costs all
 	// numbers that were used up for it.
 	Range(ctx context.Context, n int) (snowfence.ID, error)

@@ -48,12 +48,9 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	}
 	b, _ := buffers.Get().(*buffer) // it holds nothing else
 	defer b.release(buffers)
-	switch {
-	case query.Has("show"):
+	if query.Has("show") {
 		err = use.Show(query.Get("show"), &b.batch)
-	case r.Method == http.MethodHead:
-		err = use.Check(n)
-	default:
+	} else {
 		err = use.Mint(r.Context(), n, &b.batch)
 	}
 	if err != nil {
@@ -63,11 +60,9 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	if held > 0 {
 		b.text = slices.Grow(b.text, chunk)
 	}
-	switch {
-	case r.Method == http.MethodHead:
-	case form == typeJSON:
+	if form == typeJSON {
 		b.write(w, `{"ids":["`, `","`, "\"]}\n") // package kind ensures that ids need no escapes
-	default:
+	} else {
 		b.write(w, "", "\n", "\n")
 	}
 	return nil

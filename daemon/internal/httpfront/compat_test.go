@@ -108,11 +108,11 @@ func TestNoMethodThatOnlyAsksUsesANumberUp(t *testing.T) {
 		"/tinyid/id/nextSegmentId?bizType=users": counts, "/tinyid/id/nextSegmentIdSimple?bizType=users": counts,
 	} {
 		for method, status := range map[string]int{
-			"HEAD": 200, "OPTIONS": 204, "TRACE": 405, "CONNECT": 405, "PROPFIND": 405, "SEARCH": 405, "REPORT": 405, "QUERY": 405, "BREW": 405, "get": 405,
+			"HEAD": 405, "OPTIONS": 204, "TRACE": 405, "CONNECT": 405, "PROPFIND": 405, "SEARCH": 405, "REPORT": 405, "QUERY": 405, "BREW": 405, "get": 405,
 		} {
 			w := front.do(request(method, path))
 			allow := w.Header().Get("Allow")
-			if w.Code != status || status != 200 && !strings.Contains(allow, "GET, HEAD, POST") {
+			if w.Code != status || !strings.HasPrefix(allow, "GET, POST") {
 				t.Errorf("%s %s: %d, Allow %q, want %d", method, path, w.Code, allow, status)
 			}
 		}
@@ -168,9 +168,6 @@ func TestOtherSystemsPathsAreReadAsSpringReadsThem(t *testing.T) {
 		want := strconv.Itoa(1_000_000_000_000_000_000 + n)
 		if n++; w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != test.kind {
 			t.Errorf("%s, Accept %q: %d %s %s, want %s, %s", test.target, test.accept, w.Code, w.Header().Get("Content-Type"), w.Body, test.kind, want)
-		}
-		if head := counts.do(request("HEAD", test.target, header...)); head.Code != 200 || head.Header().Get("Content-Type") != test.kind {
-			t.Errorf("HEAD %s, Accept %q: %d %s", test.target, test.accept, head.Code, head.Header().Get("Content-Type"))
 		}
 	}
 	for target, status := range map[string]int{

@@ -17,8 +17,7 @@
 //
 // Package compat has the addresses of Leaf (/api, /decodeSnowflakeId, /cache, /db) and tinyid (/tinyid).
 //
-// Ids are strings. HEAD answers as GET does, without a body and without
-// minting. Everything that goes wrong is a problem of RFC 9457 with a stable
+// Ids are strings. HEAD answers as GET does, without a body; where GET mints, it is refused. Everything that goes wrong is a problem of RFC 9457 with a stable
 // type; only requests that the Go server itself refuses to read, such as a header beyond its limit, get
 // an answer in plain text. Clients may store the files of the page alone.
 //

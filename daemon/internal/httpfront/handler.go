@@ -70,13 +70,13 @@ type answer func(w http.ResponseWriter, r *call) error
 
 // table lists the routes. The busiest route comes first, since the first match is taken.
 func (h *Handler) table() []route {
-	get, post, mint := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
+	get, post, mint := []string{http.MethodGet, http.MethodHead}, []string{http.MethodPost}, []string{http.MethodGet, http.MethodPost}
 	// Leaf and tinyid serve any method that their framework does not answer by itself.
 	anyMethod := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	routes := []route{
 		{path: at("/v1/generators/{name}/ids"), methods: mint, answer: h.mint, cookie: true},
 		ours("/v1/generators", get, h.generators, clients),
-		ours("/v1/generators/{name}/reservations", mint, h.reservations, clients),
+		ours("/v1/generators/{name}/reservations", append(get, http.MethodPost), h.reservations, clients),
 		ours("/v1/generators/{name}/reservations/{number}/confirm", post, h.confirm, clients),
 		ours("/v1/generators/{name}/reservations/{number}/void", post, h.void, clients),
 		{path: at("/v1/decode/{id}"), methods: get, answer: h.decode, cookie: true},
@@ -85,7 +85,7 @@ func (h *Handler) table() []route {
 		{path: at("/v1/generators/{name}/leases/{worker}/release"), methods: post, answer: h.giveBack, document: true},
 		h.theirs("/api/snowflake/get/{key...}", anyMethod, compat.LeafSnowflake, clients),
 		h.theirs("/api/segment/get/{key...}", anyMethod, compat.LeafSegment, clients),
-		h.theirs("/decodeSnowflakeId", anyMethod, compat.LeafDecode, clients),
+		h.theirs("/decodeSnowflakeId", append(anyMethod, http.MethodHead), compat.LeafDecode, clients),
 		h.theirs("/cache", get, compat.LeafCache, operators),
 		h.theirs("/db", get, compat.LeafDB, operators),
 		h.theirs("/tinyid/id/nextId", anyMethod, compat.TinyIDs, others),
@@ -177,7 +177,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	case route == nil:
 		return h.nowhere()
 	case !route.takes(r.Method):
-		allow := strings.Replace(strings.Join(route.methods, ", "), http.MethodGet, "GET, HEAD", 1) + ", OPTIONS"
+		allow := strings.Join(route.methods, ", ") + ", OPTIONS"
 		w.Header().Set("Allow", allow)
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)

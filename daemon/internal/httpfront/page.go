@@ -45,7 +45,11 @@ func (h *Handler) ofPage(p page.Route) route {
 		}
 		return h.writeBody(w, r.Request, got.Status, got.Type, got.Body)
 	}
-	return route{path: at(p.Path), methods: []string{p.Method}, answer: answer, audience: readers, form: p.Method == http.MethodPost}
+	methods := []string{p.Method}
+	if p.Method == http.MethodGet {
+		methods = append(methods, http.MethodHead)
+	}
+	return route{path: at(p.Path), methods: methods, answer: answer, audience: readers, form: p.Method == http.MethodPost}
 }
 
 // shown is the token of a request. The page's cookie counts on its own routes alone, and other pages

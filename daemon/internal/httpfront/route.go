@@ -12,7 +12,7 @@ import (
 // route is one address and its function.
 type route struct {
 	path    path
-	methods []string // GET stands for HEAD, too
+	methods []string
 	answer  answer
 
 	audience audience
@@ -144,12 +144,7 @@ func (r *route) match(parts []string) bool {
 }
 
 // takes reports whether a method is answered.
-func (r *route) takes(method string) bool {
-	if method == http.MethodHead {
-		method = http.MethodGet
-	}
-	return slices.Contains(r.methods, method)
-}
+func (r *route) takes(method string) bool { return slices.Contains(r.methods, method) }
 
 // takesForm reports whether parameters may come as a form: other systems, which serve any method, take them so.
 func (r *route) takesForm() bool { return r.form || r.takes(http.MethodPut) && !r.document }

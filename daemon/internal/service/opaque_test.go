@@ -89,7 +89,7 @@ func TestOpaqueGeneratorShowsNewIDsOfTheOther(t *testing.T) {
 }
 
 func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
-	failing := &counting{err: counter.ErrUnavailable, ready: kind.ErrUnavailable, check: kind.ErrUnavailable}
+	failing := &counting{err: counter.ErrUnavailable, ready: kind.ErrUnavailable}
 	for name, test := range map[string]struct {
 		minter kind.Minter
 		n      int
@@ -117,8 +117,6 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 			}
 		case status.Problem == nil || status.Problem.Type != test.status:
 			t.Errorf("%s: the status is %v, want %s", name, status.Problem, test.status)
-		case problemOf(t, check(anybody(s), "show-a", 1)).Type != test.status:
-			t.Errorf("%s: the check is %v, want %s", name, check(anybody(s), "show-a", 1), test.status)
 		}
 	}
 }
@@ -127,7 +125,7 @@ func TestOpaqueGeneratorHasTheProblemsOfTheOther(t *testing.T) {
 func TestOpaqueGeneratorHasTheSmallerLimit(t *testing.T) {
 	s := showing(t, &few{})
 	var b kind.Batch
-	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), check(anybody(s), "show-a", 101), ask(anybody(s), "show-a", func(u front.Use) error { return u.InvalidCount("x") })} {
+	for _, err := range []error{askFor(anybody(s), "show-a", 101, &b), ask(anybody(s), "show-a", func(u front.Use) error { return u.InvalidCount("x") })} {
 		if p := refused(t, "too many", err, front.CountOutOfRange); !strings.HasSuffix(p.Limit, " 100") || b.Len() != 0 {
 			t.Errorf("%v, and %d ids", p, b.Len())
 		}

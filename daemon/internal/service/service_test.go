@@ -29,13 +29,12 @@ type counting struct {
 	err   error // Mint's error, after it has appended one id too few
 	short bool  // whether Mint appends one id too few without saying so
 	ready error // Ready's error
-	check error // Check's error
 }
 
 func (m *counting) Form() kind.Form { return kind.Number }
 
 func (m *counting) Caps() kind.Caps {
-	return kind.Caps{Ready: func() error { return m.ready }, Check: func() error { return m.check }}
+	return kind.Caps{Ready: func() error { return m.ready }}
 }
 
 func (m *counting) Mint(_ context.Context, n int, into *kind.Batch) error {
@@ -115,10 +114,6 @@ func askFor(c front.Client, name string, n int, into *kind.Batch) error {
 // mint is askFor without the ids.
 func mint(c front.Client, name string, n int) error { return askFor(c, name, n, new(kind.Batch)) }
 
-func check(c front.Client, name string, n int) error {
-	return ask(c, name, func(u front.Use) error { return u.Check(n) })
-}
-
 // problemOf returns the problem that an error must be.
 func problemOf(t *testing.T, err error) *front.Problem {
 	t.Helper()
@@ -192,7 +187,6 @@ func TestRequestThatCanNotBeRightNamesFieldValueAndLimit(t *testing.T) {
 		if got.Field != c.field || got.Value != c.value || got.Limit == "" || b.Len() != 0 {
 			t.Errorf("%.10s, %d: %+v, and %d ids, want %s %s", c.generator, c.n, got, b.Len(), c.field, c.value)
 		}
-		refused(t, "Check", check(anybody(s), c.generator, c.n), c.want)
 	}
 }
 
@@ -269,34 +263,6 @@ func TestServiceIsReadyWhenEveryGeneratorIs(t *testing.T) {
 	}
 }
 
-// foresees is a minter with foresight alone.
-type foresees struct {
-	kind.Minter
-	ready error
-}
-
-func (m foresees) Caps() kind.Caps { return kind.Caps{Ready: func() error { return m.ready }} }
-
-func TestCheckMeetsWhatMintWouldMeetNowAndMintsNothing(t *testing.T) {
-	soon := fmt.Errorf("%w: the lease ends in 3s", kind.ErrUnavailable)
-	m := &counting{ready: soon}
-	s := serving(t, m)
-	if err := check(anybody(s), "a", 1); err != nil {
-		t.Errorf("with a lease that ends soon, but not yet: %v", err)
-	}
-	m.check = fmt.Errorf("%w: %w", kind.ErrUnavailable, snowfence.ErrClockBehind)
-	refused(t, "while the clock is behind", check(anybody(s), "a", 1), front.ClockUnsafe)
-	m.check = kind.ErrUnavailable
-	if p := refused(t, "without a lease", check(anybody(s), "a", 1), front.LeaseUnavailable); p.RetryAfter == 0 {
-		t.Errorf("without a lease: %v", p)
-	}
-	// The foresight of a minter decides if it can't report its present state.
-	refused(t, "with foresight alone", check(anybody(serving(t, foresees{m, soon})), "a", 1), front.LeaseUnavailable)
-	if n := m.next.Load(); n != 0 {
-		t.Errorf("%d ids were minted", n)
-	}
-}
-
 func TestBatchThatCanNeverBeMintedIsOutOfRange(t *testing.T) {
 	for _, c := range []struct {
 		preset string
@@ -341,7 +307,7 @@ func TestMinterMayBoundABatchFurther(t *testing.T) {
 		}
 		ends := fmt.Sprintf("from 1 to %d", want)
 		for what, err := range map[string]error{
-			"minted": mint(c, "a", want+1), "checked": check(c, "a", want+1), "not read": ask(c, "a", func(u front.Use) error { return u.InvalidCount("x") }),
+			"minted": mint(c, "a", want+1), "not read": ask(c, "a", func(u front.Use) error { return u.InvalidCount("x") }),
 		} {
 			if p := refused(t, what, err, front.CountOutOfRange); !strings.HasSuffix(p.Limit, ends) {
 				t.Errorf("%s: %+v, want a limit %s", what, p, ends)

@@ -135,8 +135,8 @@ func (u *Use) inSlices(ctx context.Context, n int, into *kind.Batch) error {
 
 // late returns the error of a request that has waited for its longest time: the generator's problem, or too few ids for all.
 func (u *Use) late(begun time.Duration) error {
-	if check := u.m.caps.Check; check != nil {
-		if err := check(); err != nil {
+	if ready := u.m.caps.Ready; ready != nil {
+		if err := ready(); err != nil {
 			return err
 		}
 	}

@@ -149,29 +149,6 @@ func (u *Use) Show(id string, into *kind.Batch) error {
 	return nil
 }
 
-// Check implements [front.Use]. The foresight of a minter counts if it can't report its present state.
-func (u *Use) Check(n int) error {
-	err := u.ready(n)
-	if err != nil {
-		return err
-	}
-	switch caps := u.m.caps; {
-	case caps.Series != nil:
-		return u.problem(front.NeedsReservation.Plain())
-	case u.m.of != nil:
-		of := u.client.use(u.m.of)
-		err = of.Check(n)
-	case caps.Check != nil:
-		err = caps.Check()
-	case caps.Ready != nil:
-		err = caps.Ready()
-	}
-	if err != nil {
-		return u.problem(u.of.classify(err))
-	}
-	return nil
-}
-
 // Range implements [front.Use]. An increment above 1 is refused.
 func (u *Use) Range(ctx context.Context, n int) (snowfence.ID, error) {
 	if err := u.client.pay(u.of, n); err != nil {
