@@ -177,20 +177,6 @@ var table = places{
 			test: "TestTransactionIsAnsweredAsInRedis",
 		},
 	},
-	"daemon/internal/respfront/request.go": {
-		"respfront: a part of a large command ends too early": {
-			old:  "begin-at+length+len",
-			new:  "begin-at+length+0*len",
-			test: "TestCommandThatIsTooLargeIsPassedOver",
-		},
-	},
-	"daemon/internal/respfront/conn.go": {
-		"respfront: a large command gets more time by each byte": {
-			old:  "c.served = false",
-			new:  "_ = c.served",
-			test: "TestCommandThatComesInDropsHasOneTimeout",
-		},
-	},
 	"daemon/internal/respfront/transaction.go": {
 		"respfront: the bytes of a transaction stay taken after EXEC": {
 			old:  "c.memory.Give(cap(t.text))",

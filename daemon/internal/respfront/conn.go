@@ -28,7 +28,6 @@ type conn struct {
 
 	open    *transaction // nil outside of MULTI and EXEC
 	silence silence      // of CLIENT REPLY
-	excess  *excess      // nil, or the large command that the client is sending
 
 	answered int    // commands since the last write
 	pending  int    // INCRs of key that are not minted yet
@@ -49,10 +48,8 @@ const mostUnread, mostOfStranger = 8 << 20, 64 << 10
 func (c *conn) answer() bool {
 	s, _ := c.scratch.Get().(*scratch) // it holds nothing else
 	c.text, c.batch = s.text, &s.batch
-	if c.excess == nil || c.pass(nil) {
-		for !c.closing && c.step() {
-			c.flush()
-		}
+	for !c.closing && c.step() {
+		c.flush()
 	}
 	c.write()
 	c.release()
@@ -72,8 +69,8 @@ func (c *conn) step() bool {
 	switch {
 	case err != nil:
 		c.settle()
-		c.next += n
-		return c.pass(err)
+		c.unreadable(err)
+		return false
 	case n == 0:
 		return false
 	}
@@ -91,34 +88,16 @@ func (c *conn) step() bool {
 	return true
 }
 
-// pass goes over a command that has too much, and answers it at its end. An unreadable command ends the
-// connection.
-func (c *conn) pass(err error) bool {
-	if err == nil || c.authorized && errors.As(err, &c.excess) {
-		var n int
-		n, err = c.excess.pass(c.data[c.next:])
-		c.next += n
+// unreadable answers a command that can't be read, and ends the connection.
+func (c *conn) unreadable(err error) {
+	c.closing = true
+	if c.silence == silentNext {
+		c.hush(silentNow)
 	}
-	switch {
-	case err != nil:
-		c.closing = true
-		if c.silence == silentNext {
-			c.hush(silentNow)
-		}
-		c.meter.Failed("protocol-error")
-		if !errors.Is(err, errWeb) {
-			c.fail("ERR Protocol error: " + err.Error())
-		}
-		return false
-	case c.excess.left+c.excess.within > 0:
-		c.served = false // the client has as little time for it as for its first command
-		return false
+	c.meter.Failed("protocol-error")
+	if !errors.Is(err, errWeb) {
+		c.fail("ERR Protocol error: " + err.Error())
 	}
-	c.skipped(func() { c.reject("ERR " + c.excess.Error()) })
-	c.excess = nil
-	c.answered++
-	c.since, c.served = c.began, true
-	return true
 }
 
 // errUnread is the answer to a client that sends more and more, and reads nothing.

@@ -23,9 +23,8 @@
 //
 // # Bounds
 //
-// A command has at most 16 KiB in 64 parts. One that has more is passed over and answered with an error, if
-// it ends within the read timeout. Before its token a client has 4 KiB in 10, and ends with more, and so does
-// a line of more than 16 KiB. A length in a command allocates nothing. A connection keeps as much as
+// A command has at most 16 KiB in 64 parts, and before the client's token 4 KiB in 10. One that has more ends
+// the connection. A length in a command allocates nothing. A connection keeps as much as
 // its commands needed, 512 bytes to 16 KiB, and 512 bytes once it is quiet for 30 s. A transaction
 // keeps up to 2 MiB, and all of them 128 MiB. Answers are written in pieces of some 32 KiB. A client
 // that does not read them is cut off after two write timeouts.

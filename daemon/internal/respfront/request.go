@@ -51,34 +51,9 @@ func parse(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err err
 	return inline(data, parts[:0], most)
 }
 
-// excess is a command that has more than its bounds allow, and is passed over.
-type excess struct {
-	parts, bytes int // as far as they came
-	most         bounds
-	left, within int // parts that are to come, and bytes of the present part
-}
-
-func (e *excess) Error() string {
-	return fmt.Sprintf("the command has %d parts in %d bytes: it may have %d in %d", e.parts, e.bytes+e.within, e.most.parts, e.most.bytes)
-}
-
-// pass returns how many of the bytes that came belong to the command.
-func (e *excess) pass(data []byte) (at int, err error) {
-	for {
-		n := min(e.within, len(data)-at)
-		at, e.bytes, e.within = at+n, e.bytes+n, e.within-n
-		if e.within > 0 || e.left == 0 {
-			return at, nil
-		}
-		if at < len(data) && data[at] != '$' {
-			return at, errNoBulk
-		}
-		length, begin, err := number(data, at+1, maxLength, errBulkLength)
-		if begin == 0 || err != nil {
-			return at, err
-		}
-		e.left, e.within = e.left-1, begin-at+length+len("\r\n")
-	}
+// exceeded is the error of a command that has more than its bounds allow.
+func (most bounds) exceeded(parts, bytes int) error {
+	return fmt.Errorf("the command has %d parts in %d bytes: it may have %d in %d", parts, bytes, most.parts, most.bytes)
 }
 
 // array reads a command as programs send it: an array of bulk strings. One of a length below zero is
@@ -93,9 +68,9 @@ func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 	case at == 0 || err != nil:
 		return parts, 0, err
 	case count > most.parts:
-		return parts, at, &excess{count, at, most, count, 0}
+		return parts, 0, most.exceeded(count, at)
 	}
-	for i := range count {
+	for range count {
 		if at < len(data) && data[at] != '$' {
 			return parts, 0, errNoBulk
 		}
@@ -105,9 +80,9 @@ func array(data []byte, parts [][]byte, most bounds) ([][]byte, int, error) {
 		case err != nil:
 			return parts, 0, err
 		case begin == 0 && len(data) >= most.bytes:
-			return parts, at, &excess{count, at, most, count - i, 0}
+			return parts, 0, most.exceeded(count, at)
 		case end+2 > most.bytes:
-			return parts, at, &excess{count, at, most, count - i - 1, end + 2 - at}
+			return parts, 0, most.exceeded(count, end+2)
 		case begin == 0, end+2 > len(data):
 			return parts, 0, nil
 		case data[end] != '\r' || data[end+1] != '\n':
@@ -162,7 +137,7 @@ func inline(data []byte, parts [][]byte, most bounds) (_ [][]byte, n int, err er
 		return parts, 0, errWeb
 	}
 	if len(parts) > most.parts {
-		return nil, end + 1, &excess{len(parts), end + 1, most, 0, 0}
+		return nil, 0, most.exceeded(len(parts), end+1)
 	}
 	return parts, end + 1, nil
 }

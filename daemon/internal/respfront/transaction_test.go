@@ -41,7 +41,6 @@ func TestTransactionIsAnsweredAsInRedis(t *testing.T) {
 		{"MULTI; INCR numbers; CLIENT KILL x; EXEC; INCR numbers", []string{"+OK", queued, "-ERR unknown command", spoiled, ":1"}},
 		{"MULTI; INCR numbers; CLUSTER INFO; EXEC; INCR numbers", []string{"+OK", queued, "-ERR This instance has cluster support disabled", spoiled, ":1"}},
 		{"MULTI; INCR numbers; REPLCONF ACK 1; EXEC; REPLCONF ACK 1; INCR numbers", []string{"+OK", queued, "-ERR a command without a reply", spoiled, ":1"}},
-		{"MULTI; INCR numbers; WATCH" + strings.Repeat(" k", 64) + "; EXEC; INCR numbers", []string{"+OK", queued, "-ERR the command has 65 parts", spoiled, ":1"}},
 		{"MULTI; MULTI; WATCH numbers; UNWATCH; EXEC", []string{"+OK", "-ERR MULTI calls can not be nested", "-ERR WATCH inside MULTI is not allowed", queued, "(+OK)"}},
 		{"WATCH numbers; MULTI; EXEC; DISCARD", []string{"+OK", "+OK", "()", "-ERR DISCARD without MULTI"}},
 		{"MULTI; INCR numbers; EXEC now; INCR numbers", []string{"+OK", queued, "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command", ":1"}},
