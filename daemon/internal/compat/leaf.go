@@ -1,11 +1,9 @@
 package compat
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -40,9 +38,8 @@ func parameters(r *http.Request) url.Values {
 
 // charset ends every type, as in Spring Boot 1.5.
 const (
-	charset   = ";charset=UTF-8"
-	plainType = "text/plain" + charset
-	jsonType  = "application/json" + charset
+	charset  = ";charset=UTF-8"
+	jsonType = "application/json" + charset
 )
 
 // plain is an answer without a form of its own, such as a bare number. Spring gives it the type that was asked for,
@@ -55,24 +52,7 @@ func typeOf(r *http.Request) string {
 	if file, _, _ := strings.Cut(path.Base(r.URL.Path), ";"); strings.HasSuffix(file, ".json") {
 		return jsonType
 	}
-	best, most := plainType, 0.0
-	for element := range strings.SplitSeq(strings.Join(r.Header["Accept"], ","), ",") {
-		mediaType, parameters, err := mime.ParseMediaType(element)
-		if err != nil {
-			continue
-		}
-		switch mediaType {
-		case "*/*", "text/*":
-			mediaType = "text/plain"
-		case "application/*":
-			mediaType = "application/json"
-		}
-		quality, err := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
-		if family, _, ok := strings.Cut(mediaType, "/"); ok && family != "" && !strings.Contains(mediaType, "*") && err == nil && quality > most {
-			best, most = mediaType+charset, quality
-		}
-	}
-	return best
+	return front.Preferred(r.Header["Accept"], "text/plain") + charset
 }
 
 // jsonOf is an answer in JSON. The value always makes some.

@@ -23,10 +23,6 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	if query.Has("count") && query.Has("show") {
 		return invalidQuery("count", query.Get("count"), "must be left out beside show")
 	}
-	form, err := negotiate(r.Request, typeJSON, typePlain)
-	if err != nil {
-		return err
-	}
 	use, err := r.client.Use(r.value("{name}"))
 	if err != nil {
 		return err
@@ -55,6 +51,10 @@ func (h *Handler) mint(w http.ResponseWriter, r *call) error {
 	}
 	if err != nil {
 		return err
+	}
+	form := typeJSON
+	if front.Preferred(r.Header["Accept"], typeJSON) == typePlain {
+		form = typePlain
 	}
 	h.setContentType(w, form)
 	if held > 0 {
@@ -134,7 +134,7 @@ type generatorsJSON struct {
 
 // generators answers with the generators and how they stand.
 func (h *Handler) generators(w http.ResponseWriter, r *call) error {
-	if _, err := jsonQuery(r); err != nil {
+	if _, err := parameters(r.Request); err != nil {
 		return err
 	}
 	statuses, err := r.client.Statuses()
@@ -214,7 +214,7 @@ func describe(statuses []front.Status) []generatorJSON {
 
 // decode answers with the parts of an id.
 func (h *Handler) decode(w http.ResponseWriter, r *call) error {
-	query, err := jsonQuery(r, "layout", "generator")
+	query, err := parameters(r.Request, "layout", "generator")
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (h *Handler) giveBack(w http.ResponseWriter, r *call) error {
 
 // lease reads the body into the part of the form that the verb takes, and answers with the lease, if there is one then.
 func (h *Handler) lease(w http.ResponseWriter, r *call, form *releaseJSON, part any, verb func(front.Use, context.Context, kind.LeaseForm) (kind.Lent, error)) error {
-	if _, err := jsonQuery(r); err != nil {
+	if _, err := parameters(r.Request); err != nil {
 		return err
 	}
 	use, err := r.client.Use(r.value("{name}"))

@@ -107,7 +107,6 @@ func TestAnswersRepeatLittleOfALongRequest(t *testing.T) {
 		request("GET", "/readyz/"+long),
 		request("GET", "/"+long),
 		request("GET", "/v1/generators", "Host: "+strings.Repeat("<", 10_000)),
-		request("GET", "/v1/generators", "Accept: "+strings.Repeat("<", 10_000)),
 		request("GET", "/v1/generators", "Sec-Fetch-Site: "+strings.Repeat("<", 10_000)),
 	} {
 		if w := f.do(r); w.Body.Len() > few {

@@ -19,7 +19,6 @@ const typePrefix = "tag:snowfence.example,2026:problem/"
 const (
 	typeNotFound         = typePrefix + "not-found"
 	typeMethodNotAllowed = typePrefix + "method-not-allowed"
-	typeNotAcceptable    = typePrefix + "not-acceptable"
 	typeInvalidQuery     = typePrefix + "invalid-query"
 	typeUnexpectedBody   = typePrefix + "unexpected-body"
 	typeBodyTooLarge     = typePrefix + "body-too-large"

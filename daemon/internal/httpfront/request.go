@@ -196,68 +196,8 @@ func parameters(r *http.Request, known ...string) (url.Values, error) {
 	return query, nil
 }
 
-// jsonQuery reads the parameters of a request that is answered in JSON alone, and looks whether its client takes that.
-func jsonQuery(r *call, known ...string) (url.Values, error) {
-	query, err := parameters(r.Request, known...)
-	if err == nil {
-		_, err = negotiate(r.Request, typeJSON)
-	}
-	return query, err
-}
-
 // The forms in which answers are offered.
 const (
 	typeJSON  = "application/json"
 	typePlain = "text/plain"
 )
-
-// negotiate returns the offer that the Accept header likes best (RFC 9110, section
-// 12.5.1), of equal ones the earlier. It fails when every form is refused.
-func negotiate(r *http.Request, offers ...string) (string, error) {
-	accept := strings.Join(r.Header["Accept"], ",")
-	switch {
-	case accept == "", accept == "*/*":
-		return offers[0], nil
-	case slices.Contains(offers, accept):
-		return accept, nil
-	}
-	best, bestQuality := "", 0.0
-	for _, offer := range offers {
-		if q := quality(accept, offer); q > bestQuality {
-			best, bestQuality = offer, q
-		}
-	}
-	if best == "" {
-		return "", &problem{
-			Status: http.StatusNotAcceptable, Type: typeNotAcceptable, Title: "No acceptable form is offered",
-			Detail: "offered are " + strings.Join(offers, " and "), Field: "Accept", Value: front.Shown(accept), Limit: strings.Join(offers, ", "),
-		}
-	}
-	return best, nil
-}
-
-// quality returns how much an Accept header likes a media type, from 0 to 1, by the
-// most specific range that covers it. A range that can't be read is passed over.
-func quality(accept, offer string) float64 {
-	family, _, _ := strings.Cut(offer, "/")
-	specific, best := 0, 0.0
-	for element := range strings.SplitSeq(accept, ",") {
-		mediaRange, parameters, err := mime.ParseMediaType(element)
-		if err != nil {
-			continue
-		}
-		level := 1 + slices.Index([]string{"*/*", family + "/*", offer}, mediaRange)
-		if level <= specific {
-			continue
-		}
-		q := 1.0
-		if text, ok := parameters["q"]; ok {
-			q, err = strconv.ParseFloat(text, 64)
-			if err != nil || len(text) > len("0.001") || !(q >= 0 && q <= 1) {
-				continue
-			}
-		}
-		specific, best = level, q
-	}
-	return best
-}

@@ -127,9 +127,9 @@ func (h *Handler) audit(w http.ResponseWriter, r *call) error {
 	return nil
 }
 
-// seriesQuery reads the parameters, looks whether JSON is taken as an answer, and finds the series.
+// seriesQuery reads the parameters, and finds the series.
 func seriesQuery(r *call, known ...string) (url.Values, kind.Series, error) {
-	query, err := jsonQuery(r, known...)
+	query, err := parameters(r.Request, known...)
 	if err != nil {
 		return nil, nil, err
 	}
