@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -163,9 +162,6 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 	if err == nil && check != nil {
 		err = check()
 	}
-	if err == nil {
-		err = c.agree(generator)
-	}
 	if err != nil {
 		return nil, Fault(c.Settings, generator, err)
 	}
@@ -174,34 +170,6 @@ func (c Config) configure(generator string) (kind.Opener, error) {
 		return p.open(ctx, k, open)
 	}, nil
 }
-
-// agree returns an error if another generator has the same counter and differs in a fixed setting of
-// the counter. Which of the two begins it would be chance, and the other would be refused from then on.
-func (c Config) agree(generator string) error {
-	at := func(g config.Generator, name string) []string {
-		return append(c.Settings.StoresOf(g), g.Namespace, cmp.Or(g.Settings["name"], name))
-	}
-	g := c.Settings.Generators[generator]
-	for _, name := range c.Settings.Names() {
-		other := c.Settings.Generators[name]
-		switch {
-		case name == generator || !Counts(other.Kind) || !Counts(g.Kind) || !slices.Equal(at(other, name), at(g, generator)):
-			continue
-		case other.Kind != g.Kind:
-			return c.Settings.Fault("generators."+generator+".kind", g.Kind, fmt.Sprintf("generator %s has the same counter, with kind %s: %s", name, other.Kind, apart))
-		}
-		for _, setting := range [][2]string{{"start", "1"}, {"increment", "1"}, {"zone", "UTC"}, {"digits", "6"}} {
-			key, usual := setting[0], setting[1]
-			if own, its := cmp.Or(g.Settings[key], usual), cmp.Or(other.Settings[key], usual); own != its {
-				return &kind.SettingError{Key: key, Limit: fmt.Sprintf("is %s, and generator %s has the same counter with %s: %s", own, name, its, apart)}
-			}
-		}
-	}
-	return nil
-}
-
-// apart ends an error of two generators that do not agree.
-const apart = "let them agree, or give one another name"
 
 // openAs opens a generator of the kind that has minters of type M, without a store and without a daemon.
 func openAs[M kind.Minter](ctx context.Context, c Config, generator string) (minter M, err error) {
