@@ -29,7 +29,6 @@ func (d *draft) complete() {
 	}
 	d.common()
 	d.listening()
-	d.layouts = d.layoutsByNamespace()
 	for _, name := range d.Names() {
 		d.Generators[name] = d.completeGenerator(name, d.Generators[name])
 	}

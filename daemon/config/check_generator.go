@@ -87,30 +87,14 @@ func (d *draft) foreignKind(path string, g Generator) {
 	}
 }
 
-// layoutsByNamespace returns the layouts of 64 bits that generators give: the first generator's, by name, if several do.
-func (d *draft) layoutsByNamespace() map[string]snowfence.Layout {
-	layouts := map[string]snowfence.Layout{}
-	for _, name := range slices.Backward(d.Names()) {
-		if g := d.Generators[name]; !g.Layout.IsZero() && !g.Layout.Wide && !g.AnyLayout {
-			layouts[cmp.Or(g.Namespace, d.Namespace)] = g.Layout
-		}
-	}
-	return layouts
-}
-
-// layoutFor returns the layout of a fenced generator without a layout: the layout of another generator
-// in its namespace, unless one is given for all. free is true if the namespace may have another.
+// layoutFor returns the layout of a fenced generator without a layout. free is true if the namespace may have another.
 func (d *draft) layoutFor(g Generator) (layout snowfence.Layout, free bool) {
-	other, shared := d.layouts[g.Namespace]
-	switch {
-	case g.Kind == KindWide && !d.Layout.Wide:
+	if g.Kind == KindWide && !d.Layout.Wide {
 		preset, err := snowfence.PresetByName(wideDefault)
 		if err != nil {
 			return d.Layout, false
 		}
 		return preset.Layout, false
-	case shared && d.anyLayout && g.Kind == KindSnowflake:
-		return other, false
 	}
 	return d.Layout, d.anyLayout && g.Kind == KindSnowflake
 }

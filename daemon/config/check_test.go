@@ -26,22 +26,17 @@ config: %:3:78: generators.c.window: "1m0s": must be more than three times what 
 
 func TestLayoutThatIsNotGivenIsTheNamespaces(t *testing.T) {
 	for file, want := range map[string]map[string]bool{
-		"generators: {a: {}, b: {layout: twitter}}":               {"a": false, "b": false}, // of one namespace
-		"generators: {a: {namespace: x}, b: {layout: twitter}}":   {"a": true, "b": false},
-		"layout: twitter\ngenerators: {a: {}}":                    {"a": false},
-		"generators: {a: {preset: twitter}}":                      {"a": false},
-		"generators: {a: {kind: wide}}":                           {"a": false},
-		"{}":                                                      {"default": true},
-		"generators: {a: {}, b: {layout: sonyflake-v2}, c: {}, }": {"a": false, "b": false, "c": false},
+		"generators: {a: {namespace: x}, b: {layout: twitter}}": {"a": true, "b": false},
+		"layout: twitter\ngenerators: {a: {}}":                  {"a": false},
+		"generators: {a: {preset: twitter}}":                    {"a": false},
+		"generators: {a: {kind: wide}}":                         {"a": false},
+		"{}":                                                    {"default": true},
 	} {
 		c := load(t, Sources{File: write(t, file)})
 		for name, free := range want {
 			g := c.Generators[name]
 			if g.AnyLayout != free || g.Fence().Layout.IsZero() != free || g.Layout.IsZero() {
 				t.Errorf("%s: %s: any layout is %v, want %v: %s", file, name, g.AnyLayout, free, g.Layout)
-			}
-			if b, ok := c.Generators["b"]; ok && g.Namespace == b.Namespace && !g.Layout.Equal(b.Layout) {
-				t.Errorf("%s: %s has layout %s", file, name, g.Layout)
 			}
 		}
 		again, err := c.Complete()

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/internal/storeurl"
 	"snowfence.example/snowfence/internal/text"
@@ -64,8 +63,7 @@ type draft struct {
 	kinds  []string
 	faults []error
 
-	anyLayout bool                        // the layout for all generators is left out
-	layouts   map[string]snowfence.Layout // that generators give, by namespace
+	anyLayout bool // the layout for all generators is left out
 }
 
 // loading returns a draft in which nothing is set.
