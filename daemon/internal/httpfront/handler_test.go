@@ -56,7 +56,7 @@ type quiet struct{}
 func (quiet) State(context.Context) view.State {
 	one := 1.5
 	worker := view.Worker{Number: 5, State: "held", From: time.Unix(1, 0), Until: time.Unix(2, 0), Written: time.Unix(1, 0), Offset: &one}
-	changes := []view.Change{{What: "given back", From: "pid 7 on host a"}}
+	changes := []view.Change{{What: "free again", From: "pid 7 on host a"}}
 	return view.State{
 		Taken: time.Unix(1, 0), Daemon: view.Daemon{Started: time.Unix(1, 0)},
 		Problems:   []view.Problem{{Severity: "soon", Since: time.Unix(1, 0)}},

@@ -202,37 +202,23 @@ func (x *snapshot) holds(w roster.Worker) bool { return w.State == roster.Held |
 // change compares two readings of a register. If its holder changed more than once between them, the last change counts.
 func (x *snapshot) change(was, now roster.Worker, held bool) (c Change) {
 	then, r := was.Register, now.Register
-	holds, claimed := x.holds(now), r.Term > then.Term
-	raised := claimed && r.Holder == "" && r.Floor == r.Until // by an operator: no tick was stamped in that term
-	if claimed && !holds && !raised {
-		c.From = short(r.Process.String()) // it came and went
-	} else if held {
+	holds, freed := x.holds(now), then.Quarantined && !r.Quarantined
+	if held {
 		c.From = short(then.Process.String())
 	}
 	switch {
 	case was.State == roster.Unreadable || slices.Contains([]roster.State{roster.Unreadable, roster.Foreign, roster.UsedUp}, now.State):
 	case r.Quarantined && !then.Quarantined:
 		c.What = "quarantined"
-	case then.Quarantined && !r.Quarantined && !claimed:
-		c.What = "marked free"
-	case holds && claimed, !held && now.State == roster.Held: // or its holder goes on after its window had ended
+	case holds && r.Term > then.Term, !held && now.State == roster.Held: // or its holder goes on after its window had ended
 		c.What, c.To = "claimed", short(r.Process.String())
-	case holds || c.From == "":
-	case r.Holder != "":
-		c.What = "ended"
-	case raised || !claimed && released(was, now):
-		c.What = "marked free"
+	case holds, !held && !freed:
+	case freed, r.Holder == "":
+		c.What = "free again"
 	default:
-		c.What = "given back"
+		c.What = "ended"
 	}
 	return c
-}
-
-// released reports whether an operator has released a worker id. An operator leaves the window as it was, and a holder gives up
-// the rest of it. A borrower may leave the window, too, so its worker id counts as given back.
-func released(was, now roster.Worker) bool {
-	_, lent := now.Register.Process.Lent()
-	return !lent && now.Register.Window > 0 && (now.Until.Equal(was.Until) || now.Until.Sub(now.Register.Clock) > now.Register.Window/3)
 }
 
 // namespace makes the namespace of a [State].

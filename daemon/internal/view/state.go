@@ -148,7 +148,7 @@ type Worker struct {
 type Change struct {
 	Worker int64     `json:"worker"`
 	Seen   time.Time `json:"seen"`           // when the second reading began, in whole seconds
-	What   string    `json:"what"`           // "claimed", "given back", "ended" (its window, without a release), "quarantined" or "marked free" (by an operator)
+	What   string    `json:"what"`           // "claimed", "free again" (given back, or marked free by an operator), "ended" (its window, without a release) or "quarantined"
 	From   string    `json:"from,omitempty"` // the holder at the first reading: "pid 7 on host a"
 	To     string    `json:"to,omitempty"`   // the holder at the second reading
 }
