@@ -114,13 +114,6 @@ func (b *tab) hear(event any) {
 	}
 }
 
-// heard reports whether the browser named a fault that has a part.
-func (b *tab) heard(part string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.faults, func(fault string) bool { return strings.Contains(fault, part) })
-}
-
 // do takes steps that must succeed.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()

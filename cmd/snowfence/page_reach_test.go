@@ -3,25 +3,16 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"snowfence.example/snowfence/internal/testkit"
 )
 
 // This file has who can read the page: by keys alone, in each colour, on a phone, and with which token.
@@ -129,61 +120,4 @@ func TestAxeFindsNothing(t *testing.T) {
 	b.accessible(1280, 390)
 	b.open(d.URL + "/ui/runbook")
 	b.accessible(390)
-}
-
-func TestPageIsForThoseWithAToken(t *testing.T) {
-	t.Parallel()
-	token, line := newToken(t, "operator")
-	d := readyDaemon(t, "--config", written(t, "store: mem://\ntoken-file: "+written(t, line+"\n")+"\n"), "--data", t.TempDir(), "--thrift=")
-	b := newTab(t, 1280, 900, d.URL).expect("status of 401")
-	sign := func(token string) {
-		b.do(chromedp.SendKeys(chromedp.CSS("[name=token]"), token+kb.Enter))
-	}
-	b.open(d.URL + "/")
-	b.accessible(390)
-	sign("wrong-" + token)
-	b.await(`document.getElementById("reason") && !document.getElementById("overview")`)
-	sign(token)
-	b.await(`document.querySelector("#legend li")`)
-	cookies := order(b, network.GetCookies, network.GetCookiesParams{}).Cookies
-	if len(cookies) != 1 || !cookies[0].HTTPOnly || cookies[0].SameSite != network.CookieSameSiteStrict || !cookies[0].Session {
-		t.Errorf("the cookies are %+v", cookies)
-	}
-	if seen := js[string](b, "document.cookie"); seen != "" {
-		t.Errorf("a script reads %q", seen)
-	}
-	b.press("#mint-f button")
-	b.await(`document.querySelectorAll("#minted code").length === 3`)
-
-	// The page of another port is of the same site, so the browser sends the cookie with its requests.
-	minted := func(want string) {
-		t.Helper()
-		testkit.Eventually(t, func(context.Context) error {
-			answer := ask(t, "GET", d.URL+"/ui/state", "Authorization", "Bearer "+token)
-			if _, rest, _ := strings.Cut(answer.body, `"ids":"`); !strings.HasPrefix(rest, want+`"`) {
-				return fmt.Errorf("want %s minted ids: %s", want, answer.body)
-			}
-			return nil
-		})
-	}
-	minted("3")
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, `<!doctype html><link rel="icon" href="data:,"><iframe src="%[1]s/"></iframe><form method="post" action="%[1]s/v1/generators/default/ids"><button>Win</button></form>`, d.URL)
-	}))
-	t.Cleanup(other.Close)
-	b.hosts = append(b.hosts, strings.TrimPrefix(other.URL, "http://"))
-	b.expect("status of 403", "frame", "favicon.ico")
-	b.open(other.URL)
-	tree := order(b, page.GetFrameTree, cdp.Empty{}).FrameTree
-	if len(tree.ChildFrames) != 1 || tree.ChildFrames[0].Frame.UnreachableURL == "" && !strings.HasPrefix(tree.ChildFrames[0].Frame.URL, "chrome-error:") {
-		t.Errorf("another site frames the page: %+v", tree.ChildFrames)
-	}
-	b.press("button")
-	b.await(`document.body.innerText.includes("403")`)
-	ask(t, "POST", d.URL+"/v1/generators/default/ids", "Authorization", "Bearer "+token)
-	minted("4") // not 5
-	if !b.heard("frame") {
-		t.Errorf("the browser says of the frame: %q", b.faults)
-	}
 }

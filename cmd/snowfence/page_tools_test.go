@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"snowfence.example/snowfence/internal/testkit"
 )
@@ -184,21 +182,4 @@ func TestMintedIDsArriveExactly(t *testing.T) {
 	if wrong := json.Unmarshal(out, &answer); err != nil || wrong != nil || len(answer.IDs) != 5 {
 		t.Errorf("%s: %v: %s", line, err, out)
 	}
-}
-
-func TestDecodeAndPlanAreFormsWithoutAScript(t *testing.T) {
-	t.Parallel()
-	d, _ := toolbox(t)
-	b := newTab(t, 1280, 900, d.URL)
-	b.scriptless()
-	b.open(d.URL + "/")
-	b.do(chromedp.SendKeys(chromedp.CSS("#decode-f input"), "9007199254740993"+kb.Enter))
-	testkit.Eventually(t, func(context.Context) error {
-		if said, err := tryJS[string](b, `document.getElementById("decoded").innerText`); err != nil || !strings.Contains(said, "2026-01-25T20:31:23.648Z") {
-			return fmt.Errorf("%q, %w", said, err)
-		}
-		return nil
-	})
-	b.do(chromedp.SendKeys(chromedp.CSS("#plan-f [name=years]"), kb.Enter))
-	b.await(`document.getElementById("planned").innerText.includes("ms41-worker10-seq12")`)
 }
