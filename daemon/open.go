@@ -90,10 +90,9 @@ func (d *daemon) closeStores() error {
 	return errors.Join(errs...)
 }
 
-// introduce gives an opened store its logger, and logs the store's warnings.
+// introduce logs the warnings of an opened store.
 func (d *daemon) introduce(url string, s store.Store) {
 	log := d.log.With("store", d.settings.ShowStore(url))
-	openstore.LogTo(s, log)
 	for _, warning := range openstore.Warnings(s) {
 		log.Warn(warning)
 	}

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"snowfence.example/snowfence/daemon/engine"
@@ -116,11 +115,4 @@ func Warnings(s store.Store) []string {
 		return w.Warnings()
 	}
 	return nil
-}
-
-// LogTo gives the store a logger for messages to the operator, if it takes one.
-func LogTo(s store.Store, log *slog.Logger) {
-	if l, ok := s.(interface{ LogTo(*slog.Logger) }); ok {
-		l.LogTo(log)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strconv"
 	"time"
 
@@ -86,8 +85,7 @@ type Config struct {
 
 	// Loss is the greatest age of an acknowledged swap that a failover or a
 	// crash can take away. Zero means DefaultLoss, or none if Durable is set; it
-	// is refused where there are replicas and nothing that is seen bounds their lag,
-	// and on a store that is open after a grace.
+	// is refused where there are replicas and nothing that is seen bounds their lag.
 	Loss time.Duration
 
 	// NoEviction asserts that the server evicts nothing. It is asked for only
@@ -103,7 +101,7 @@ type Config struct {
 	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
 
-	guess *guess // not nil if Loss is the default: no operator asserts it
+	guessed bool // Loss is the default: no operator asserts it
 }
 
 // ParseURL returns the config that a URL means; see the package's comment. It opens no
@@ -150,7 +148,7 @@ func (c Config) Name() string {
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	if c.Loss == 0 && !c.Durable {
-		c.Loss, c.guess = DefaultLoss, &guess{log: slog.New(slog.DiscardHandler)}
+		c.Loss, c.guessed = DefaultLoss, true
 	}
 	switch {
 	case c.Database < 0 || c.Database > maxDatabase:

@@ -34,9 +34,8 @@
 // of a pinned worker id. A primary that was replaced and still acknowledges writes is
 // outside the promise.
 //
-// A store that is open goes on for ten minutes when a further replica joins and nothing
-// bounds the loss any more. It logs an error first; see [Store.LogTo]. So say loss=
-// before you add a replica; [Store.Warnings] says so, too.
+// A further replica may join while a store is open. If nothing bounds the loss any more, the next
+// connection is refused. So say loss=, or raise min-replicas-to-write, before you add a replica.
 //
 // durable=true asserts that acknowledged swaps are never lost: appendfsync always, a disk that keeps
 // synced data, and never a failover to a replica. Other settings are refused, and so is Sentinel.

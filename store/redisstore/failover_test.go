@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,4 +73,42 @@ func TestSentinelNamesThePrimary(t *testing.T) {
 	for _, name := range []string{"", "unknown"} { // taken for a server, and asked for another primary
 		_ = servertest.Refusal(t, redisstore.Open, redisstore.Config{Endpoints: []string{sentinel.Addr()}, Sentinel: name})
 	}
+}
+
+// TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion shows the cost of the advice in a
+// refusal: the promoted replica has none itself.
+func TestServerThatMustHaveReplicasRefusesWritesAfterItsPromotion(t *testing.T) {
+	t.Parallel()
+	primary := testkit.Redis(t)
+	replica := testkit.RedisReplica(t, primary.Addr())
+	counted(t, primary, 1)
+	c := at(primary.Addr(), replica.Addr())
+	var unfit *redisstore.ServerError
+	if _, err := redisstore.Open(t.Context(), c); !errors.As(err, &unfit) ||
+		!strings.Contains(unfit.Reason, "refuses writes while one is missing, as after a failover") || !strings.Contains(unfit.Reason, "loss=") {
+		t.Fatalf("the error leaves out the cost of its advice: %v", err)
+	}
+	for _, server := range []*testkit.Server{primary, replica} {
+		command(t, server, "CONFIG SET min-replicas-to-write 1")
+	}
+	s := open(t, c)
+	version := servertest.Swap(t, s, "key", "", "value")
+	replicated(t, primary, replica)
+	promote(t, primary, replica)
+	testkit.Eventually(t, func(ctx context.Context) error {
+		_, err := s.Swap(ctx, "key", version, []byte("value"))
+		if err == nil {
+			t.Fatal("the promoted server accepts a write without a replica")
+		}
+		if !strings.Contains(err.Error(), "NOREPLICAS") {
+			return err
+		}
+		return nil
+	})
+	testkit.RedisReplica(t, replica.Addr())
+	counted(t, replica, 1)
+	testkit.Eventually(t, func(ctx context.Context) error {
+		_, err := s.Swap(ctx, "key", version, []byte("value"))
+		return err
+	})
 }

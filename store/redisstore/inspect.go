@@ -137,15 +137,12 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 	}
 	replicas := found.replicas()
 	failover := replicas > 0 || c.Sentinel != "" || len(c.Endpoints) > 1 || c.Replicated
-	if c.guess == nil {
+	if !c.guessed || !failover || lag > 0 && least >= max(1, replicas) {
 		return nil
 	}
-	if !failover || lag > 0 && least >= max(1, replicas) {
-		return c.guess.judge(nil)
-	}
-	return c.guess.judge(refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
+	return refuse("min-replicas-to-write", fmt.Sprintf("must be at least %d, all the replicas, and min-replicas-max-lag above 0: "+
 		"nothing bounds what a failover loses; a server then refuses writes while one is missing, as after a failover; "+
-		"or say loss=, if what promotes refuses a replica that lags further", max(1, replicas))))
+		"or say loss=, if what promotes refuses a replica that lags further", max(1, replicas)))
 }
 
 // replicas returns how many replicas INFO shows. One that is still getting its first copy does not

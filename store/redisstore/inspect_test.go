@@ -93,6 +93,21 @@ func TestServerIsJudgedAgainByEveryConnection(t *testing.T) {
 	}
 }
 
+// TestReplicaThatJoinsARunningStoreIsRefused is about a loss that is the default, which the replica makes a guess.
+func TestReplicaThatJoinsARunningStoreIsRefused(t *testing.T) {
+	s, server := opened(t)
+	version := servertest.Swap(t, s, "key", "", "value")
+	testkit.RedisReplica(t, server.Addr())
+	counted(t, server, 1)
+	command(t, server, "CLIENT KILL TYPE normal") // the next connection judges the server again
+	var unfit *redisstore.ServerError
+	if _, err := s.Swap(t.Context(), "key", version, nil); !errors.As(err, &unfit) || unfit.Setting != "min-replicas-to-write" {
+		t.Errorf("swap: %v", err)
+	}
+	command(t, server, "CONFIG SET min-replicas-to-write 1")
+	servertest.Swap(t, s, "key", version, "again")
+}
+
 // TestRightsOfTheDocumentationAreWhatIsNeeded takes them from docs/engines.md. Each of
 // them must be needed, and together they must suffice.
 func TestRightsOfTheDocumentationAreWhatIsNeeded(t *testing.T) {

@@ -54,9 +54,6 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if _, err := s.Now(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("redisstore: open: %w", err), s.Close())
 	}
-	if c.guess != nil {
-		c.guess.opened()
-	}
 	return s, nil
 }
 
