@@ -37,7 +37,7 @@ func Table() []Engine {
 		{Schemes: []string{"file"}, Like: "file:DIRECTORY", Local: true},
 		{Schemes: []string{"mem"}, Like: "mem://", Private: true, Local: true},
 		{Schemes: []string{"etcd", "etcds"}, Like: "etcd://", Keys: server},
-		{Schemes: []string{"zookeeper"}, Like: "zookeeper://", Keys: server + "acl session-timeout"},
+		{Schemes: []string{"zookeeper"}, Like: "zookeeper://", Keys: server},
 		{
 			Schemes: []string{"redis", "rediss"}, Like: "redis://, rediss://", Clock: true, Loss: 15 * time.Second,
 			Keys: server + "prefix durable sentinel sentinel-user sentinel-password-file",

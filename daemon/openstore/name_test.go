@@ -35,7 +35,7 @@ func TestNameOfAStoreSaysWhichOneItIs(t *testing.T) {
 		{[]string{"redis://a,B:7", "redis://u:secret@b:7,a:6379/0?loss=1s", "rediss://a,b:7?prefix=snowfence:"},
 			[]string{"redis://a", "redis://a,b:7/1", "redis://a,b:7?prefix=other:", "redis://a,b:7?sentinel=s", "redis://a:6380,b:7"}},
 		{[]string{"etcd://a,b", "etcds://u:secret@b:2379,a"}, []string{"etcd://a", "etcd://a,b/p"}},
-		{[]string{"zookeeper://a", "zookeeper://u:secret@A:2181?session-timeout=9s"}, []string{"zookeeper://a/p"}},
+		{[]string{"zookeeper://a", "zookeeper://u:secret@A:2181?loss=9s"}, []string{"zookeeper://a/p"}},
 		{[]string{"nats://a", "nats://secret@a:4222?durable=true"}, []string{"nats://u:secret@a", "nats://a/bucket", "nats://a?prefix=p", "nats://a?creds=f"}},
 		{[]string{"postgres://u:secret@a/d", "postgresql://u@A:5432/d?durable=true&tls=true"},
 			[]string{"postgres://v@a/d", "postgres://u@a/e", "postgres://u@a/d?table=t", "postgres://u@b/d", "mysql://u@a:5432/d"}},

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"snowfence.example/snowfence/internal/storeurl"
 )
@@ -26,20 +23,6 @@ const (
 	maxPrefix         = 128
 	defaultPort       = "2181"
 )
-
-// The ways in which the nodes that a store creates can be accessed.
-const (
-	// ACLOpen lets anyone read and write.
-	ACLOpen ACL = "open"
-	// ACLCreator lets only the user that created a node read and write.
-	ACLCreator ACL = "creator"
-	// ACLCreatorRead lets the user that created a node write, and anyone read.
-	ACLCreatorRead ACL = "creator-read"
-)
-
-// ACL says who may access the nodes that a store creates. In every case a deletion below them needs a
-// change of their ACL first, which writers can do: registers are never deleted.
-type ACL string
 
 // Secret is a text that packages fmt and log/slog do not show.
 type Secret = storeurl.Secret
@@ -63,15 +46,12 @@ type Config struct {
 	// that is [store.ErrNoStore] is returned. Set it to read others' registers.
 	Existing bool
 
-	// User and Password are the credentials of ZooKeeper's digest scheme. Empty means
-	// none. The first line of PasswordFile, which Open reads, is the password instead.
+	// User and Password are the credentials of ZooKeeper's digest scheme, and only this user may read and
+	// write the nodes that it creates. Empty means none, and nodes for anyone. The first line of
+	// PasswordFile, which Open reads, is the password instead.
 	User         string
 	Password     Secret
 	PasswordFile string
-
-	// ACL is that of the nodes that are created. Existing nodes keep theirs.
-	// Empty means ACLCreator with a user, and ACLOpen without.
-	ACL ACL
 
 	// TLS is used for every connection. Nil means no TLS. An empty ServerName
 	// means the endpoint's host.
@@ -87,9 +67,6 @@ type Config struct {
 	// syncs its log; see the package's comment.
 	Loss time.Duration
 
-	// Logger logs connections that fail. Nil means none.
-	Logger *slog.Logger
-
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
 	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
@@ -100,8 +77,7 @@ type Config struct {
 func ParseURL(url string) (Config, error) {
 	return storeurl.Read("zkstore", url, []string{"zookeeper"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{
-			Endpoints: u.Endpoints(defaultPort), TLS: u.TLS(false), ACL: ACL(u.Text("acl")),
-			SessionTimeout: u.Duration("session-timeout"), Loss: u.Duration("loss"),
+			Endpoints: u.Endpoints(defaultPort), TLS: u.TLS(false), Loss: u.Duration("loss"),
 		}
 		c.User, c.Password, c.PasswordFile = u.Login()
 		if u.Path != "" {
@@ -129,17 +105,7 @@ func (c Config) Name() string {
 func (c Config) withDefaults() (Config, error) {
 	c.Prefix = cmp.Or(c.Prefix, DefaultPrefix)
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, DefaultSessionTimeout)
-	if c.ACL == "" {
-		c.ACL = ACLOpen
-		if c.User != "" {
-			c.ACL = ACLCreator
-		}
-	}
 	switch {
-	case c.ACL != ACLOpen && c.ACL != ACLCreator && c.ACL != ACLCreatorRead:
-		return c, fmt.Errorf("zkstore: acl %.32q: must be %s, %s or %s", string(c.ACL), ACLOpen, ACLCreator, ACLCreatorRead)
-	case c.ACL != ACLOpen && c.User == "":
-		return c, fmt.Errorf("zkstore: acl %s: needs a user", c.ACL)
 	case strings.Contains(c.User, ":"):
 		return c, errors.New("zkstore: user: must have no colon, which ends the user in ZooKeeper's digest scheme")
 	case c.User == "" && (c.Password != "" || c.PasswordFile != ""):
@@ -176,17 +142,4 @@ func checkPrefix(prefix string) error {
 		}
 	}
 	return nil
-}
-
-// list returns the ACL as the client wants it.
-func (a ACL) list() []zk.ACL {
-	const own = zk.PermRead | zk.PermWrite | zk.PermCreate | zk.PermAdmin
-	switch a {
-	case ACLCreator:
-		return zk.AuthACL(own)
-	case ACLCreatorRead:
-		return append(zk.AuthACL(own), zk.WorldACL(zk.PermRead)...)
-	default:
-		return zk.WorldACL(own)
-	}
 }

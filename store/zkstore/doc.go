@@ -62,10 +62,8 @@
 //
 //	zookeeper://[user[:password]@]host[:port][,host[:port]…][/prefix][?key=value&…]
 //
-//	acl=creator             who may access the new nodes: open, creator, creator-read
-//	session-timeout=4s      the requested timeout, from 300 ms to 1 min
-//	loss=2s                 how old a write may be that a failure can take away,
-//	                        on an ensemble that does not sync its log
+//	loss=2s   how old a write may be that a failure can take away,
+//	          on an ensemble that does not sync its log
 //
 // The keys user, password-file, tls, ca, cert and key mean the same in every engine. Open
 // reads the password file. tls=true goes to the server's secureClientPort. The default

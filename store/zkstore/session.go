@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -57,7 +56,6 @@ type session struct {
 	life    *storeclient.Life
 	silence time.Duration // how long a server may leave a connection without a session
 	tls     *tls.Config
-	logger  *slog.Logger
 
 	number atomic.Int64 // how many times there was a session, old or new
 
@@ -86,7 +84,6 @@ func connect(c Config) (*session, error) {
 		life:    storeclient.Begin(),
 		silence: c.SessionTimeout * 2 / 3, // as the client itself waits in a session
 		tls:     tls,
-		logger:  c.Logger,
 		up:      make(chan struct{}),
 		settle:  func() {},
 		failure: errors.New("the servers have not answered yet"),
@@ -97,7 +94,7 @@ func connect(c Config) (*session, error) {
 			return s.dial(s.life.Context(), address)
 		}),
 		zk.WithEventCallback(s.heed),
-		zk.WithLogger((*journal)(s)),
+		zk.WithLogger(quiet{}),
 		zk.WithLogInfo(false),
 		zk.WithMaxConnBufferSize(requestSize),
 		zk.WithMaxBufferSize(answerSize),
@@ -343,12 +340,8 @@ func (r *rotation) Next() (server string, retryStart bool) {
 // Connected implements zk.HostProvider.
 func (r *rotation) Connected() {}
 
-// journal is the session as the client's zk.Logger.
-type journal session
+// quiet is the client's zk.Logger, which would print otherwise. Every call returns its own error.
+type quiet struct{}
 
-// Printf implements zk.Logger. The client's messages are free of credentials.
-func (j *journal) Printf(format string, values ...any) {
-	if j.logger != nil && !j.life.Ended() {
-		j.logger.Warn("zookeeper: " + fmt.Sprintf(format, values...))
-	}
-}
+// Printf implements zk.Logger.
+func (quiet) Printf(string, ...any) {}

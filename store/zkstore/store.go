@@ -185,10 +185,16 @@ func (s *Store) create(ctx context.Context, key string, data []byte) error {
 	return err
 }
 
-// make creates a persistent node.
+// make creates a persistent node: its creator's, or anyone's without a user. No one may delete what is below
+// it without a change of its ACL first.
 func (s *Store) make(ctx context.Context, path string, data []byte) error {
+	const own = zk.PermRead | zk.PermWrite | zk.PermCreate | zk.PermAdmin
+	acl := zk.WorldACL(own)
+	if s.config.User != "" {
+		acl = zk.AuthACL(own)
+	}
 	_, err := call(ctx, s.session, func(c *zk.Conn) (string, error) {
-		return c.Create(path, data, zk.FlagPersistent, s.config.ACL.list())
+		return c.Create(path, data, zk.FlagPersistent, acl)
 	})
 	return err
 }

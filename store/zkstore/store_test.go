@@ -1,10 +1,7 @@
 package zkstore_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +12,6 @@ import (
 
 	"snowfence.example/snowfence/internal/servertest"
 	"snowfence.example/snowfence/internal/testkit"
-	"snowfence.example/snowfence/store"
 	"snowfence.example/snowfence/store/zkstore"
 )
 
@@ -82,9 +78,7 @@ func TestOneServer(t *testing.T) {
 		{"NodeThatCanVanishIsDamage", nodeThatCanVanishIsDamage},
 		{"RemovedPrefixIsDamageAndNotAbsence", removedPrefixIsDamageAndNotAbsence},
 		{"ForeignNodeInAFolderIsDamage", foreignNodeInAFolderIsDamage},
-		{"WhatAnyoneMayReadIsNotTheirsToSwap", whatAnyoneMayReadIsNotTheirsToSwap},
 		{"SyncGoesBeforeEachRead", syncGoesBeforeEachRead},
-		{"LoggerIsToldOfTroubleAndOfNoSecret", loggerIsToldOfTroubleAndOfNoSecret},
 		{"ForgottenConnectionIsSoonReplaced", forgottenConnectionIsSoonReplaced},
 		{"ExpiredSessionIsReplaced", expiredSessionIsReplaced},
 		{"AbandonedCallsAreBoundedAndPass", abandonedCallsAreBoundedAndPass},
@@ -96,50 +90,6 @@ func TestOneServer(t *testing.T) {
 			c.Prefix = "/" + test.name
 			test.run(t, server, c)
 		})
-	}
-}
-
-func whatAnyoneMayReadIsNotTheirsToSwap(t *testing.T, _ *testkit.Server, c zkstore.Config) {
-	owner, anyone := c, c
-	owner.User, owner.Password = "snowfence", "secret:with colon"
-	c = owner
-	readable := owner
-	readable.Prefix, readable.ACL = c.Prefix+"-readable", zkstore.ACLCreatorRead
-	servertest.Swap(t, open(t, readable), "key", "", "value")
-	anyone.Prefix = readable.Prefix
-	other := open(t, anyone)
-	e, err := other.Get(t.Context(), "key")
-	if err != nil {
-		t.Errorf("get of a public node: %v", err)
-	}
-	if _, err := other.Swap(t.Context(), "key", e.Version, nil); err == nil || errors.Is(err, store.ErrConflict) {
-		t.Errorf("swap of a public node: %v", err)
-	}
-}
-
-func loggerIsToldOfTroubleAndOfNoSecret(t *testing.T, server *testkit.Server, c zkstore.Config) {
-	proxy := testkit.NewProxy(t, server.Addr())
-	var text bytes.Buffer // complete once the store is closed
-	c.Endpoints = []string{proxy.Addr()}
-	c.User, c.Password = "snowfence", "s3cr3t"
-	c.Logger = slog.New(slog.NewTextHandler(&text, nil))
-	s, err := zkstore.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	version := servertest.Swap(t, s, "key", "", "value")
-	proxy.LoseReplyTo(func(sent []byte) bool { return bytes.Contains(sent, []byte("snowfence 1 ")) }) // only swaps hold values
-	if _, err := s.Swap(t.Context(), "key", version, nil); err == nil {
-		t.Error("a swap whose reply was lost succeeds")
-	}
-	if _, err := s.Get(t.Context(), "key"); err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if said := text.String(); !strings.Contains(said, "zookeeper: ") || strings.Contains(said, "s3cr3t") {
-		t.Errorf("the log says %q", said)
 	}
 }
 
