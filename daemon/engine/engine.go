@@ -46,7 +46,7 @@ func Table() []Engine {
 		{Schemes: []string{"mysql", "mariadb"}, Like: "mysql://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},
 		{
 			Schemes: []string{"nats"}, Like: "nats://", Loss: 150 * time.Second,
-			Keys: server + "prefix replicas durable creds nkey token-file unsafe-ignore-loss",
+			Keys: server + "prefix replicas durable creds nkey token-file",
 		},
 		{Schemes: []string{"kubernetes"}, Like: "kubernetes:///", Keys: "prefix kubeconfig context loss durable"},
 	}
@@ -115,10 +115,8 @@ func Loss(storeURL string) time.Duration {
 	if err != nil || wrong != nil {
 		return 0
 	}
-	for _, key := range []string{"durable", "unsafe-ignore-loss"} {
-		if on, _ := strconv.ParseBool(keys.Get(key)); on {
-			return 0
-		}
+	if on, _ := strconv.ParseBool(keys.Get("durable")); on {
+		return 0
 	}
 	if loss, err := time.ParseDuration(keys.Get("loss")); err == nil {
 		return loss

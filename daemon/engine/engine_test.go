@@ -30,7 +30,7 @@ func TestLossIsWhatTheURLSaysOrTheEnginesOwn(t *testing.T) {
 		"file:/x": 0, "mem://": 0, "etcd://h": 0, "etcd://h?loss=2s": 2 * time.Second, "zookeeper://h": 0,
 		"redis://h": 15 * time.Second, "redis://h?durable=true": 0, "rediss://h?loss=1m": time.Minute,
 		"postgres://u:p%3Fw@h/d": 15 * time.Second, "mysql://u@h/d?durable=false": 15 * time.Second, "mariadb://u@h/d?durable=true": 0,
-		"nats://h": 150 * time.Second, "nats://h?unsafe-ignore-loss=true": 0, "ftp://h": 0, "": 0,
+		"nats://h": 150 * time.Second, "nats://h?durable=true": 0, "ftp://h": 0, "": 0,
 	} {
 		if got := Loss(url); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)

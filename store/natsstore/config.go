@@ -82,14 +82,8 @@ type Config struct {
 	Durable bool
 
 	// Loss is the greatest age of an acknowledged swap that a failure can take
-	// away. Zero means DefaultLoss, or none if Durable or UnsafeIgnoreLoss is
-	// set.
+	// away. Zero means DefaultLoss, or none if Durable is set.
 	Loss time.Duration
-
-	// UnsafeIgnoreLoss makes the store pass for durable without an operator's assertion. When it then
-	// loses acknowledged swaps, ids repeat. See the package's comment before you set it, and
-	// [Store.Warnings].
-	UnsafeIgnoreLoss bool
 
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
 	// use, and must not repeat itself, because versions would.
@@ -103,7 +97,7 @@ func ParseURL(url string) (Config, error) {
 		c := Config{
 			Endpoints: u.Endpoints(defaultPort), Bucket: u.Path, Prefix: u.Text("prefix"), Replicas: u.Count("replicas", 1, maxReplicas),
 			TokenFile: u.Text("token-file"), CredsFile: u.Text("creds"), NKeyFile: u.Text("nkey"), TLS: u.TLS(false),
-			Durable: u.Flag("durable"), Loss: u.Duration("loss"), UnsafeIgnoreLoss: u.Flag("unsafe-ignore-loss"),
+			Durable: u.Flag("durable"), Loss: u.Duration("loss"),
 		}
 		c.User, c.Password, c.PasswordFile = u.Login()
 		// The defaults stay out: the config holds the written values.
@@ -158,8 +152,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("natsstore: loss %v: must be more than 0", c.Loss)
 	case c.Durable && c.Loss != 0:
 		return c, fmt.Errorf("natsstore: loss %v: must not be given for a store that is durable", c.Loss)
-	case c.UnsafeIgnoreLoss && (c.Durable || c.Loss != 0):
-		return c, errors.New("natsstore: unsafe-ignore-loss: must not be given together with durable or loss, which make it needless")
 	}
 	if err := cmp.Or(
 		storeurl.CheckText("bucket", c.Bucket, "_-", maxName), storeurl.CheckText("prefix", c.Prefix, "_-", maxName),
@@ -167,7 +159,7 @@ func (c Config) withDefaults() (Config, error) {
 	); err != nil {
 		return c, fmt.Errorf("natsstore: %w", err)
 	}
-	if c.Loss == 0 && !c.Durable && !c.UnsafeIgnoreLoss {
+	if c.Loss == 0 && !c.Durable {
 		c.Loss = DefaultLoss
 	}
 	return c, nil

@@ -25,16 +25,11 @@
 // are not synced yet. A bucket on three servers can lose them, too. The default loss of
 // 2.5 minutes covers this, and ids stay unique as long as no older write is lost. But
 // package fence refuses a window of three losses or less, and so its default window of
-// a minute. There are four ways out, the best one first:
+// a minute. There are three ways out, the best one first:
 //
 //	sync_interval: always on every server (2.10 or later), and durable=true here
 //	sync_interval: 5s on every server (2.10 or later), loss=30s here, a window above 90 s
 //	a window above 7.5 min
-//	unsafe-ignore-loss=true here
-//
-// The last one makes the store pass for durable although it is not. When a machine then
-// crashes, ids can repeat, for as long as the lost bounds reach: a window at most.
-// [Store.Warnings] says so. The program must show it.
 //
 // # Versions
 //
@@ -67,7 +62,6 @@
 //	nkey=path                the seed of an nkey
 //	loss=2m30s               how old a write may be that a failure takes away
 //	durable=true             asserts that none is lost; excludes loss
-//	unsafe-ignore-loss=true  see Loss
 //
 // The keys user, password-file, tls, ca, cert and key mean the same in every engine. Files
 // of secrets are read for every connection. The default port is 4222, the default

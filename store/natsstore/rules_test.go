@@ -81,22 +81,17 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 }
 
 // NATS 2.9, which can't be durable, is left out.
-func TestDurableStoreLosesNothingAndOnlyTheUnsafeOneWarns(t *testing.T) {
-	for query, warnings := range map[string]int{"durable=true": 0, "unsafe-ignore-loss=true": 1} {
-		c, err := ParseURL("nats://h?" + query)
-		if err == nil {
-			c, err = c.withDefaults()
-		}
-		s := &Store{config: c, life: storeclient.Begin()}
-		traits, traitsErr := s.Traits(t.Context())
-		if err := errors.Join(err, traitsErr); err != nil || traits != (store.Traits{Engine: "nats", Durable: true}) || len(s.Warnings()) != warnings {
-			t.Errorf("%q: %+v, %q, %v", query, traits, s.Warnings(), err)
-		}
+func TestDurableStoreLosesNothing(t *testing.T) {
+	c, err := Config{Endpoints: []string{"h:1"}, Durable: true}.withDefaults()
+	s := &Store{config: c, life: storeclient.Begin()}
+	traits, traitsErr := s.Traits(t.Context())
+	if err := errors.Join(err, traitsErr); err != nil || traits != (store.Traits{Engine: "nats", Durable: true}) {
+		t.Errorf("%+v, %v", traits, err)
 	}
 }
 
 func FuzzParseURL(f *testing.F) {
-	servertest.FuzzURLs(f, ParseURL, "nats://u:pass@a:1,b/bucket?loss=5s&replicas=3", "nats://h?durable=true", "nats://[::1]", "nats://h/b?unsafe-ignore-loss=true",
+	servertest.FuzzURLs(f, ParseURL, "nats://u:pass@a:1,b/bucket?loss=5s&replicas=3", "nats://h?durable=true", "nats://[::1]",
 		"nats://", "nats://u:p@h@i", "nats://h?tls=true", "nats://%zz@h")
 }
 
@@ -138,24 +133,22 @@ func urls() servertest.URLs {
 			"nats://u:p%40w@a:1,b,[::1]:3,[::2]/":           Config{Endpoints: []string{"a:1", "b:4222", "[::1]:3", "[::2]:4222"}, User: "u", Password: "p@w"},
 			"nats://h?loss=5s&replicas=3&prefix=p":          Config{Endpoints: []string{"h:4222"}, Loss: 5 * time.Second, Replicas: 3, Prefix: "p"},
 			"nats://h?durable=true&user=u&password-file=/f": Config{Endpoints: []string{"h:4222"}, Durable: true, User: "u", PasswordFile: "/f"},
-			"nats://h?creds=/c&unsafe-ignore-loss=true":     Config{Endpoints: []string{"h:4222"}, CredsFile: "/c", UnsafeIgnoreLoss: true},
+			"nats://h?creds=/c":                             Config{Endpoints: []string{"h:4222"}, CredsFile: "/c"},
 			"nats://h?nkey=/n&tls=false":                    Config{Endpoints: []string{"h:4222"}, NKeyFile: "/n"},
 			"nats://h?token-file=/t":                        Config{Endpoints: []string{"h:4222"}, TokenFile: "/t"},
 			"nats://h?tls=true":                             Config{Endpoints: []string{"h:4222"}, TLS: &TLS{}},
 		},
 		Bad: map[string]string{
-			"nats://h/a/b":                                  "bucket",
-			"nats://h/a.b":                                  "bucket",
-			"nats://:hunter2@h":                             "user",
-			"nats://h?prefix=a.b":                           "prefix",
-			"nats://h?replicas=6":                           "replicas",
-			"nats://h?loss=5s&durable=true":                 "loss",
-			"nats://h?loss=5s&unsafe-ignore-loss=true":      "unsafe-ignore-loss",
-			"nats://h?durable=true&unsafe-ignore-loss=true": "unsafe-ignore-loss",
-			"nats://h?color=red":                            "color",
-			"nats://h?creds=/a&nkey=/b":                     "creds",
-			"nats://u:hunter2@h?token-file=/t":              "token-file",
-			"nats://h?password-file=/f":                     "user",
+			"nats://h/a/b":                     "bucket",
+			"nats://h/a.b":                     "bucket",
+			"nats://:hunter2@h":                "user",
+			"nats://h?prefix=a.b":              "prefix",
+			"nats://h?replicas=6":              "replicas",
+			"nats://h?loss=5s&durable=true":    "loss",
+			"nats://h?color=red":               "color",
+			"nats://h?creds=/a&nkey=/b":        "creds",
+			"nats://u:hunter2@h?token-file=/t": "token-file",
+			"nats://h?password-file=/f":        "user",
 		},
 		Files: map[string]string{
 			"token-file=/no/such/file": "token-file: ",

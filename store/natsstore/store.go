@@ -163,15 +163,6 @@ func (s *Store) Traits(ctx context.Context) (store.Traits, error) {
 	return s.life.Traits(ctx, store.Traits{Engine: "nats", Durable: s.config.Loss == 0, Loss: s.config.Loss})
 }
 
-// Warnings returns the sentences that the operator must read whenever the store is used,
-// a sentence each; an empty list is usual.
-func (s *Store) Warnings() []string {
-	if !s.config.UnsafeIgnoreLoss {
-		return nil
-	}
-	return []string{"unsafe-ignore-loss is set: the NATS server may lose swaps that it has acknowledged, and this store passes for durable; when a server crashes or its machine loses power, ids can be issued twice"}
-}
-
 // Close ends the connection, and the calls that wait for it.
 func (s *Store) Close() error {
 	return s.life.End(func() error {
