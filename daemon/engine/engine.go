@@ -46,7 +46,7 @@ func Table() []Engine {
 		{Schemes: []string{"mysql", "mariadb"}, Like: "mysql://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},
 		{
 			Schemes: []string{"nats"}, Like: "nats://", Loss: 150 * time.Second,
-			Keys: server + "prefix replicas durable creds nkey token-file",
+			Keys: server + "prefix replicas durable creds",
 		},
 		{Schemes: []string{"kubernetes"}, Like: "kubernetes:///", Keys: "prefix kubeconfig context loss durable"},
 	}

@@ -71,7 +71,7 @@ func ExpandHome(path string, lookup func(name string) string) (string, error) {
 }
 
 // urlFile is a file that the URL of a store names.
-var urlFile = regexp.MustCompile(`([?&](?:ca|cert|key|creds|nkey|(?:sentinel-)?password-file|token-file)=)([^&]+)`)
+var urlFile = regexp.MustCompile(`([?&](?:ca|cert|key|creds|(?:sentinel-)?password-file)=)([^&]+)`)
 
 // AnchorFiles makes the relative paths in a store's URL whole.
 func AnchorFiles(storeURL, folder string) string {

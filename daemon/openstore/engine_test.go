@@ -97,7 +97,7 @@ func TestFilesThatAURLNamesAreReadByWhatOpensItAlone(t *testing.T) {
 		"zookeeper://me@a?password-file=/no/file": "password-file: ",
 		"rediss://a?cert=/no/file&key=/no/file":   "cert: ",
 		"postgres://me@a/db?tls=true&ca=/no/file": "ca: ",
-		"nats://a?token-file=/no/file":            "token-file: ",
+		"nats://a?creds=/no/file":                 "creds: ",
 	} {
 		if err := Check(url); err != nil {
 			t.Errorf("%s: Check reads files: %v", url, err)

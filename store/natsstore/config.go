@@ -67,11 +67,10 @@ type Config struct {
 	User     string
 	Password Secret
 
-	// PasswordFile holds the password instead; TokenFile a token; CredsFile a
-	// user's JWT and seed, as nsc writes them; NKeyFile the seed of an nkey. At
-	// most one of the four, and of Password. They are read for every connection,
-	// so they may change.
-	PasswordFile, TokenFile, CredsFile, NKeyFile string
+	// PasswordFile holds the password instead; CredsFile a user's JWT and seed, as nsc
+	// writes them, without a user. At most one of them, and of Password. They are read for every
+	// connection, so they may change.
+	PasswordFile, CredsFile string
 
 	// TLS is used for every connection. Nil means no TLS, unless the server asks
 	// for it: then the system's certificates are trusted.
@@ -96,8 +95,7 @@ func ParseURL(url string) (Config, error) {
 	return storeurl.Read("natsstore", url, []string{"nats"}, func(u *storeurl.URL) (Config, error) {
 		c := Config{
 			Endpoints: u.Endpoints(defaultPort), Bucket: u.Path, Prefix: u.Text("prefix"), Replicas: u.Count("replicas", 1, maxReplicas),
-			TokenFile: u.Text("token-file"), CredsFile: u.Text("creds"), NKeyFile: u.Text("nkey"), TLS: u.TLS(false),
-			Durable: u.Flag("durable"), Loss: u.Duration("loss"),
+			CredsFile: u.Text("creds"), TLS: u.TLS(false), Durable: u.Flag("durable"), Loss: u.Duration("loss"),
 		}
 		c.User, c.Password, c.PasswordFile = u.Login()
 		// The defaults stay out: the config holds the written values.
@@ -126,28 +124,22 @@ func (c Config) Name() string {
 		user = "" // it is a token, which does not matter
 	}
 	return storeurl.Name("nats", c.Endpoints, cmp.Or(c.Bucket, DefaultBucket), "prefix", cmp.Or(c.Prefix, DefaultPrefix),
-		"user", user, "creds", c.CredsFile, "nkey", c.NKeyFile)
+		"user", user, "creds", c.CredsFile)
 }
 
 // withDefaults returns the config with every zero value replaced, or an error
 // that names the field and its limit.
 func (c Config) withDefaults() (Config, error) {
 	c.Bucket, c.Prefix = cmp.Or(c.Bucket, DefaultBucket), cmp.Or(c.Prefix, DefaultPrefix)
-	secrets := 0
-	for _, secret := range []string{string(c.Password), c.PasswordFile, c.TokenFile, c.CredsFile, c.NKeyFile} {
-		if secret != "" {
-			secrets++
-		}
-	}
 	switch {
 	case c.Replicas < 0 || c.Replicas > maxReplicas:
 		return c, fmt.Errorf("natsstore: replicas %d: must be from 1 to %d", c.Replicas, maxReplicas)
-	case secrets > 1:
-		return c, errors.New("natsstore: password, password-file, token-file, creds and nkey: must be at most one of them")
+	case c.Password != "" && c.PasswordFile != "":
+		return c, errors.New("natsstore: password-file: must not be given with a password")
 	case (c.Password != "" || c.PasswordFile != "") && c.User == "":
 		return c, errors.New("natsstore: user: must be given with a password")
-	case c.User != "" && (c.TokenFile != "" || c.CredsFile != "" || c.NKeyFile != ""):
-		return c, errors.New("natsstore: user: must not be given with token-file, creds or nkey")
+	case c.User != "" && c.CredsFile != "":
+		return c, errors.New("natsstore: user: must not be given with creds")
 	case c.Loss < 0:
 		return c, fmt.Errorf("natsstore: loss %v: must be more than 0", c.Loss)
 	case c.Durable && c.Loss != 0:

@@ -57,9 +57,7 @@
 //
 //	prefix=snowfence         begins every key of ours
 //	replicas=3               how many servers keep the bucket; fewer are refused
-//	token-file=path          a token
 //	creds=path               a user's JWT and seed, as nsc writes them
-//	nkey=path                the seed of an nkey
 //	loss=2m30s               how old a write may be that a failure takes away
 //	durable=true             asserts that none is lost; excludes loss
 //

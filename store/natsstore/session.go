@@ -251,28 +251,11 @@ func (c Config) options(tls *tls.Config) ([]nats.Option, error) {
 			return nil, fmt.Errorf("password-file: %w", err)
 		}
 		return append(options, nats.UserInfo(c.User, string(password))), nil
-	case c.TokenFile != "":
-		token, err := storeurl.Password("", c.TokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("token-file: %w", err)
-		}
-		return append(options, nats.Token(string(token))), nil
 	case c.CredsFile != "":
 		if _, err := storeurl.ReadFile(c.CredsFile); err != nil {
 			return nil, fmt.Errorf("creds: %w", err)
 		}
 		return append(options, nats.UserCredentials(c.CredsFile)), nil
-	case c.NKeyFile != "":
-		seed, err := storeurl.ReadFile(c.NKeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("nkey: %w", err)
-		}
-		clear(seed)
-		option, err := nats.NkeyOptionFromSeed(c.NKeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("nkey %q: must hold the seed of a user", c.NKeyFile)
-		}
-		return append(options, option), nil
 	}
 	return options, nil
 }
