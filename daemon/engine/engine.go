@@ -30,7 +30,7 @@ type Engine struct {
 func Table() []Engine {
 	const (
 		server  = "user password-file tls ca cert key loss "
-		tables  = server + "durable table whole-pages"
+		tables  = server + "durable table"
 		sqlLoss = 15 * time.Second
 	)
 	return []Engine{

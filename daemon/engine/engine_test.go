@@ -63,7 +63,7 @@ func TestRedactHidesWhatMayBeASecret(t *testing.T) {
 		"mysql:me:pw@tcp(host)/db":            "mysql:xxxxx@tcp(host)/db",
 		"postgres://host/db?password=pw&a=pw": "postgres://host/db?password=xxxxx&a=xxxxx",
 		"redis://me:p%zzw@host":               "redis://me:xxxxx@host",
-		"mysql://host/db?whole-pages=true":    "mysql://host/db?whole-pages=true",
+		"mysql://host/db?durable=true":        "mysql://host/db?durable=true",
 		"redis://me:p/pw?pw@host/0?loss=1s":   "redis://me:xxxxx@host/0?loss=1s",
 		"nats://pw@host:1,host:2/bucket":      "nats://xxxxx@host:1,host:2/bucket",
 		"file:/srv/a@b:c@d":                   "file:/srv/a@b:c@d",

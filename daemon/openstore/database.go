@@ -45,15 +45,15 @@ func newDatabase(db *sql.DB, d sqlstore.Dialect) *Database {
 }
 
 // OpenDatabase connects to the first host of a URL of PostgreSQL or MySQL that answers, for callers
-// that only read. It may be a replica. It refuses the keys of a store: table, durable, loss and
-// whole-pages. A *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
+// that only read. It may be a replica. It refuses the keys of a store: table, durable and
+// loss. A *[URLError] is returned for a wrong URL, else the driver's error; neither shows a
 // password.
 func OpenDatabase(ctx context.Context, databaseURL string) (*Database, error) {
 	config, err := sqlstore.ParseURL(databaseURL)
 	switch {
 	case err != nil:
-	case config.Table != "" || config.Durable || config.Loss != 0 || config.WholePages:
-		err = errors.New("table, durable, loss and whole-pages: are keys of a store, and must not be given for a database that is read")
+	case config.Table != "" || config.Durable || config.Loss != 0:
+		err = errors.New("table, durable and loss: are keys of a store, and must not be given for a database that is read")
 	default:
 		err = config.CheckFiles()
 	}

@@ -116,11 +116,6 @@ type Config struct {
 	// disk after its machine crashed.
 	Loss time.Duration
 
-	// WholePages asserts that storage writes each page whole, whatever crashes. It excuses
-	// full_page_writes=off and innodb_doublewrite=OFF, and nothing else. A loss that is given excuses
-	// them too, as it does fsync=off.
-	WholePages bool
-
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
 	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
@@ -133,7 +128,6 @@ func ParseURL(url string) (Config, error) {
 		c := Config{
 			Dialect: PostgreSQL, Database: u.Path, TLS: u.TLS(false),
 			Table: u.Text("table"), Durable: u.Flag("durable"), Loss: u.Duration("loss"),
-			WholePages: u.Flag("whole-pages"),
 		}
 		port := "5432"
 		if u.Scheme == "mysql" || u.Scheme == "mariadb" {
@@ -204,14 +198,13 @@ func (c Config) password() (string, error) {
 
 // promise is the operator's assertion about lost writes.
 type promise struct {
-	durable    bool
-	declared   bool // loss was given
-	loss       time.Duration
-	wholePages bool
+	durable  bool
+	declared bool // loss was given
+	loss     time.Duration
 }
 
 func (c Config) promise() promise {
-	p := promise{durable: c.Durable, declared: c.Loss != 0, loss: c.Loss, wholePages: c.WholePages}
+	p := promise{durable: c.Durable, declared: c.Loss != 0, loss: c.Loss}
 	if !p.durable && !p.declared {
 		p.loss = DefaultLoss
 	}

@@ -23,8 +23,7 @@
 //   - a standby, a replica, and a server that is read-only. Each Get asks again, since
 //     a go-between may send reads to a replica.
 //   - fsync=off, and other settings that can lose more than is declared
-//   - full_page_writes=off and innodb_doublewrite=OFF, unless whole-pages=true asserts
-//     that storage never leaves a page half written. A loss that is given excuses them,
+//   - full_page_writes=off and innodb_doublewrite=OFF. A loss that is given excuses them,
 //     and fsync=off, where a crashed machine never comes back with its own disk.
 //   - MySQL's READ UNCOMMITTED
 //   - a table that is UNLOGGED, or of another shape
@@ -66,7 +65,6 @@
 //	table=name         the table, or schema.name; snowfence_registers
 //	loss=15s           how old a write may be that a failure takes away
 //	durable=true       asserts that none is lost; excludes loss
-//	whole-pages=true   asserts that storage never leaves a page half written
 //
 // The default port is 5432 or 3306. Several hosts are the primary and its replicas: they are tried in
 // turn until it answers. Two primaries in one list are two stores, and ids can repeat. The keys user,

@@ -45,7 +45,6 @@ type rule struct {
 	why  string
 
 	excused bool // by a loss that is given
-	pages   bool // and by storage that writes whole pages; else a crash takes back a register of any age
 	silent  bool // a server that does not tell it is fit
 }
 
@@ -56,7 +55,7 @@ func postgresRules() []rule {
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
 		{name: "row_security_active", fit: []string{"f"}, why: "rows may be hidden", silent: true}, // told of a table alone
 		{name: "fsync", fit: []string{"on"}, excused: true},
-		{name: "full_page_writes", fit: []string{"on"}, excused: true, pages: true},
+		{name: "full_page_writes", fit: []string{"on"}, excused: true},
 		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
 		{name: "zero_damaged_pages", fit: []string{"off"}, why: "registers would vanish"},
 		{name: "ignore_checksum_failure", fit: []string{"off"}, why: "damaged registers would be read"},
@@ -83,7 +82,7 @@ func mysqlRules() []rule {
 		{name: "autocommit", fit: yes, why: "nothing would ever be committed otherwise"},
 		{name: "in_transaction", fit: no, why: "nothing would be committed before that transaction", silent: true},
 		{name: "innodb_force_recovery", fit: []string{"0"}, why: "the server is under repair", silent: true},
-		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true, pages: true},
+		{name: "innodb_doublewrite", fit: []string{"ON", "1", "DETECT_AND_RECOVER", "fast"}, excused: true},
 	}
 }
 
@@ -119,7 +118,7 @@ func (d Dialect) judge(s settings, p promise) error {
 func (r rule) judge(s settings, p promise) error {
 	value := s[r.name]
 	switch {
-	case value == "" && r.silent, r.excused && p.declared, r.pages && p.wholePages:
+	case value == "" && r.silent, r.excused && p.declared:
 		return nil
 	case value == "":
 		return unfit("the server does not tell its setting %s", r.name)
@@ -127,10 +126,7 @@ func (r rule) judge(s settings, p promise) error {
 		return nil
 	}
 	reason := ": " + r.why
-	switch {
-	case r.pages:
-		reason = ", unless whole-pages=true asserts that storage never leaves a page half written, or " + declared
-	case r.excused:
+	if r.excused {
 		reason = ", unless " + declared
 	}
 	return unfit("%s is %s: must be %s%s", r.name, value, strings.Join(r.fit, " or "), reason)

@@ -14,10 +14,6 @@ var (
 	usual      = promise{loss: DefaultLoss}
 	second     = promise{declared: true, loss: time.Second}
 	halfMinute = promise{declared: true, loss: 30 * time.Second}
-
-	// Storage that writes whole pages.
-	durableWhole = promise{durable: true, wholePages: true}
-	usualWhole   = promise{loss: DefaultLoss, wholePages: true}
 )
 
 // judgement is the expected verdict on a server with some settings changed.
@@ -57,10 +53,8 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"read-only", settings{"transaction_read_only": "on"}, halfMinute, "transaction_read_only"},
 		{"no fsync", settings{"fsync": "off"}, usual, "fsync"},
 		{"no fsync, declared", settings{"fsync": "off"}, second, ""},
-		{"torn pages, durable", settings{"full_page_writes": "off"}, durable, "full_page_writes is off: must be on, unless whole-pages=true asserts that storage never leaves a page half written, or a loss is given and"},
+		{"torn pages, durable", settings{"full_page_writes": "off"}, durable, "full_page_writes is off: must be on, unless a loss is given and"},
 		{"torn pages, declared", settings{"full_page_writes": "off"}, second, ""},
-		{"whole pages, durable", settings{"full_page_writes": "off"}, durableWhole, ""},
-		{"whole pages without fsync, durable", settings{"full_page_writes": "off", "fsync": "off"}, durableWhole, "fsync is off: must be on, unless a loss"},
 		{"syncs again", settings{"data_sync_retry": "on"}, halfMinute, "data_sync_retry"},
 		{"older than data_sync_retry", settings{"data_sync_retry": ""}, durable, ""},
 		{"empties damaged pages", settings{"zero_damaged_pages": "on"}, halfMinute, "zero_damaged_pages"},
@@ -130,9 +124,6 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"no level", settings{"tx_isolation": ""}, halfMinute, "neither its setting transaction_isolation nor tx_isolation"},
 		{"torn pages that are seen", settings{"innodb_doublewrite": "DETECT_ONLY"}, usual, "innodb_doublewrite"},
 		{"torn pages, declared", settings{"innodb_doublewrite": "OFF"}, second, ""},
-		{"whole pages, durable", settings{"innodb_doublewrite": "OFF"}, durableWhole, ""},
-		{"whole pages and a lazy binary log", settings{"innodb_doublewrite": "OFF", "sync_binlog": "0"}, usualWhole, "sync_binlog"},
-		{"whole pages and nosync, durable", settings{"innodb_doublewrite": "OFF", "innodb_flush_method": "nosync"}, durableWhole, "nosync"},
 		{"torn pages that are mended, durable", settings{"innodb_doublewrite": "DETECT_AND_RECOVER"}, durable, ""},
 		{"MariaDB's fast doublewrite, durable", settings{"innodb_doublewrite": "fast"}, durable, ""},
 		{"says nothing of doublewrite", settings{"innodb_doublewrite": ""}, durable, "does not tell its setting innodb_doublewrite"},

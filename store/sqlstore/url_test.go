@@ -28,13 +28,13 @@ func TestURLSaysWhereAndHow(t *testing.T) {
 	}
 	plain := func(*sqlstore.Config) {}
 	for u, want := range map[string]sqlstore.Config{
-		"postgres://me@a/db":                       postgres(plain, "a:5432"),
-		"postgresql://me@a:1,b,[::1]:3,[::2]/db":   postgres(plain, "a:1", "b:5432", "[::1]:3", "[::2]:5432"),
-		"mysql://me@a/d%20b?loss=1m":               mysql(func(c *sqlstore.Config) { c.Database, c.Loss = "d b", time.Minute }, "a:3306"),
-		"mariadb://a/db?user=m%40e&durable=true":   mysql(func(c *sqlstore.Config) { c.User, c.Durable = "m@e", true }, "a:3306"),
-		"mysql://me@a/db?whole-pages=true&loss=1m": mysql(func(c *sqlstore.Config) { c.Loss, c.WholePages = time.Minute, true }, "a:3306"),
-		"postgres://me@a/db?table=x.y_1&tls=true":  postgres(func(c *sqlstore.Config) { c.Table, c.TLS = "x.y_1", &sqlstore.TLS{} }, "a:5432"),
-		"postgres://me@a/db?password-file=/no/x":   postgres(func(c *sqlstore.Config) { c.PasswordFile = "/no/x" }, "a:5432"),
+		"postgres://me@a/db":                      postgres(plain, "a:5432"),
+		"postgresql://me@a:1,b,[::1]:3,[::2]/db":  postgres(plain, "a:1", "b:5432", "[::1]:3", "[::2]:5432"),
+		"mysql://me@a/d%20b?loss=1m":              mysql(func(c *sqlstore.Config) { c.Database, c.Loss = "d b", time.Minute }, "a:3306"),
+		"mariadb://a/db?user=m%40e&durable=true":  mysql(func(c *sqlstore.Config) { c.User, c.Durable = "m@e", true }, "a:3306"),
+		"mysql://me@a/db?loss=1m":                 mysql(func(c *sqlstore.Config) { c.Loss = time.Minute }, "a:3306"),
+		"postgres://me@a/db?table=x.y_1&tls=true": postgres(func(c *sqlstore.Config) { c.Table, c.TLS = "x.y_1", &sqlstore.TLS{} }, "a:5432"),
+		"postgres://me@a/db?password-file=/no/x":  postgres(func(c *sqlstore.Config) { c.PasswordFile = "/no/x" }, "a:5432"),
 	} {
 		if c, err := sqlstore.ParseURL(u); err != nil || shown(c) != shown(want) {
 			t.Errorf("%s: %v (%v), want %v", u, c, err, want)

@@ -63,9 +63,9 @@ func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 	t.Parallel()
 	settings := map[string][]string{"postgres": {"full_page_writes=off"}, "mysql": {"--skip-innodb-doublewrite", "--skip-log-bin"}}
 	eachSQL(t, func(t *testing.T, s sqlServer) {
-		want, whole := "innodb_doublewrite is OFF", "log_bin is OFF"
+		want := "innodb_doublewrite is OFF"
 		if s.scheme == "postgres" {
-			want, whole = "full_page_writes is off", ""
+			want = "full_page_writes is off"
 			unsynced := s.within(t, s.hasty())
 			refused(t, unsynced.url(""), "fsync is off")
 			refused(t, unsynced.url("loss=1m"), "")
@@ -73,8 +73,6 @@ func TestSQLServerThatCanTearPagesIsRefused(t *testing.T) {
 		s = s.on(s.start(t, settings[s.scheme]...))
 		refused(t, s.url(""), want)
 		refused(t, s.url("loss=1m"), "")
-		refused(t, s.url("durable=true&whole-pages=true"), whole)
-		refused(t, s.url("whole-pages=true"), "")
 	})
 }
 

@@ -110,7 +110,7 @@ func TestSQLThatIsWrongIsRefused(t *testing.T) {
 			{url, Options{Query: "SELECT 1, 2"}, "returns 2 columns", usage},
 			{url, Options{Query: "SELECT id FROM none"}, "query:", server},
 			{url, Options{Query: "DELETE FROM orders"}, "read", server},
-			{url + "?whole-pages=true", Options{Query: "SELECT id FROM orders"}, "are keys of a store", badURL},
+			{url + "?durable=true", Options{Query: "SELECT id FROM orders"}, "are keys of a store", badURL},
 			{url + "?table=x", Options{Query: "SELECT id FROM orders"}, "are keys of a store", badURL},
 			{strings.Replace(url, "fence", "wrong", 1), Options{Query: "SELECT 1"}, "connect:", server},
 		} {
