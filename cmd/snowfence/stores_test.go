@@ -23,7 +23,7 @@ import (
 func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 	t.Parallel()
 	admin, _ := database(t, "postgres", "CREATE ROLE schemaless LOGIN PASSWORD '"+testkit.SQLPassword+"'")
-	file := configured(t, strings.Replace(admin, testkit.SQLUser, "schemaless", 1), "  orders: {}\n  invoices: {kind: series}\n  leaf: {kind: leaf-segment}\n")
+	file := configured(t, strings.Replace(admin, testkit.SQLUser, "schemaless", 1), "  orders: {}\n  invoices: {kind: series}\n")
 	verb := func(want int, args ...string) string {
 		t.Helper()
 		p, _, _ := inTest(t)
@@ -37,11 +37,9 @@ func TestSchemaIsAllThatAUserWithoutRightsNeeds(t *testing.T) {
 			t.Errorf("%s without tables: %s", args, said)
 		}
 	}
-	execute(t, admin, verb(exitOK, "namespace", "schema"), "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO schemaless",
-		"INSERT INTO leaf_alloc (biz_tag, step) VALUES ('leaf', 10)")
+	execute(t, admin, verb(exitOK, "namespace", "schema"), "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO schemaless")
 	verb(exitOK, "series", "reserve", "invoices")
 	verb(exitOK, "next", "-g", "orders")
-	verb(exitOK, "next", "-g", "leaf")
 }
 
 // TestDaemonRefusesAnEmptiedStoreThatMustExist empties the table of a daemon that is down, and starts it with the

@@ -12,7 +12,7 @@
 // one server, they increase in the order of time.
 //
 // The caller brings the driver, whose Result must report LAST_INSERT_ID(). The table is Flickr's
-// own, and [DDL] has its statement. That of a number is Flickr's too, with a condition on the settings in it:
+// own, Tickets64. The statement of a number is Flickr's too, with a condition on the settings in it:
 //
 //	REPLACE INTO Tickets64 (stub) VALUES ('a');
 //

@@ -8,7 +8,7 @@
 //	})
 //	id, err := segments.Next(ctx)
 //
-// The caller brings the driver. The table is Leaf's own, leaf_alloc: [DDL] has its statement.
+// The caller brings the driver. The table is Leaf's own, leaf_alloc.
 // On MySQL and MariaDB update_time has ON UPDATE CURRENT_TIMESTAMP besides, and the table's engine must
 // have transactions, as InnoDB does: Open refuses MyISAM and the like. A program sets the row up as for
 // Leaf, whose max_id is the next number: this package adds no tag.

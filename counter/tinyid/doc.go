@@ -9,7 +9,7 @@
 //	})
 //	id, err := segments.Next(ctx)
 //
-// The caller brings the driver. The table is tinyid's own, tiny_id_info: [DDL] has its statement.
+// The caller brings the driver. The table is tinyid's own, tiny_id_info.
 //
 // # Statements
 //

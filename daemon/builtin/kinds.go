@@ -49,7 +49,7 @@ type entry struct {
 	many      bool   // it counts in several of them
 	store     string // the only engine of stores that it can use; empty means any
 	durable   bool   // it needs a store that loses nothing
-	// tables returns the statements that create its tables in a database.
+	// tables returns the statements that create its tables in a database. Nil for another system's.
 	tables func(mysql bool) []string
 	// configure returns the kind's settings, a check of all settings together or nil, and a function
 	// that opens the generator. The settings write their values to the place and to variables that the
@@ -77,9 +77,9 @@ func table() []entry {
 		{name: "ticket", durable: true, form: kind.Number, reads: decode.Number, configure: ticket},
 		{name: "daily", form: kind.Text, reads: decode.Dated, configure: daily},
 		{name: "series", form: kind.Text, reads: decode.Counted, databases: sql, tables: seriesTables, configure: gapless},
-		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, tables: leafTables, configure: leafSegment},
-		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, tables: tinyTables, configure: tinyID},
-		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, tables: ticketsTables, configure: tickets64},
+		{name: "leaf-segment", form: kind.Number, reads: decode.Number, databases: sql, configure: leafSegment},
+		{name: "tinyid", form: kind.Number, reads: decode.Number, databases: mysql, configure: tinyID},
+		{name: "tickets64", form: kind.Number, reads: decode.Number, databases: mysql, many: true, configure: tickets64},
 		{name: "redis-dated", form: kind.Number, reads: decode.Number, store: "redis", configure: redisDated},
 		{name: "uuid", form: kind.Wide, reads: decode.UUID, alone: true, configure: uuids},
 		{name: "ulid", form: kind.Text, reads: decode.ULID, alone: true, configure: ulids},

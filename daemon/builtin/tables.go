@@ -4,10 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"snowfence.example/snowfence/counter/flickr"
-	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/counter/series"
-	"snowfence.example/snowfence/counter/tinyid"
 	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
@@ -42,6 +39,10 @@ func Schemas(settings config.Config, all bool) ([]Schema, error) {
 			add(url, k.tables(engine.Name(url) == "mysql")...)
 			return nil
 		}
+		if len(k.databases) > 0 {
+			add(url) // the tables are another system's
+			return nil
+		}
 		registers, err := openstore.Schema(url)
 		add(url, strings.TrimRight(registers, ";\n"))
 		return err
@@ -73,13 +74,3 @@ func seriesTables(mysql bool) []string {
 	}
 	return series.DDL(series.PostgreSQL)
 }
-
-func leafTables(mysql bool) []string {
-	if mysql {
-		return []string{leafalloc.DDL(leafalloc.MySQL)}
-	}
-	return []string{leafalloc.DDL(leafalloc.PostgreSQL)}
-}
-
-func tinyTables(bool) []string    { return []string{tinyid.DDL()} }
-func ticketsTables(bool) []string { return []string{flickr.DDL()} }

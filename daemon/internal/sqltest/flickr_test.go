@@ -37,7 +37,7 @@ func ticketServers(t *testing.T, n int) (servers []sqlServer) {
 	t.Helper()
 	for _, server := range trio()[:n] {
 		s := mariaDB.within(t, server)
-		do(t, s.admin(t), flickr.DDL())
+		do(t, s.admin(t), ticketsTable)
 		servers = append(servers, s)
 	}
 	return servers
@@ -56,7 +56,7 @@ func pools(t *testing.T, servers []sqlServer) (group []flickr.Server) {
 func classed(t *testing.T, increment, offset int, more ...string) flickr.Server {
 	t.Helper()
 	s := mariaDB.within(t, mariaDB.hasty())
-	do(t, s.admin(t), flickr.DDL())
+	do(t, s.admin(t), ticketsTable)
 	set := append(more, fmt.Sprint("auto_increment_increment=", increment), fmt.Sprint("auto_increment_offset=", offset))
 	return flickr.Server{Name: fmt.Sprint("of class ", offset), DB: s.connect(t, login{query: strings.Join(set, "&")})}
 }

@@ -154,6 +154,18 @@ func inTransaction(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) erro
 	return tx.Commit()
 }
 
+// The tables of the other systems, as these make them. MySQL's leaf_alloc ends otherwise than PostgreSQL's.
+const (
+	leafTable = `CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '' PRIMARY KEY, max_id bigint NOT NULL DEFAULT 1, step int NOT NULL,
+		description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP`
+	leafEnd   = " ON UPDATE CURRENT_TIMESTAMP) ENGINE = InnoDB"
+	tinyTable = `CREATE TABLE tiny_id_info (id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, biz_type varchar(63) NOT NULL DEFAULT '' UNIQUE,
+		begin_id bigint NOT NULL DEFAULT 0, max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0,
+		create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00',
+		version bigint NOT NULL DEFAULT 0) ENGINE = InnoDB`
+	ticketsTable = `CREATE TABLE Tickets64 (id bigint unsigned NOT NULL AUTO_INCREMENT PRIMARY KEY, stub char(1) NOT NULL DEFAULT '' UNIQUE) ENGINE = InnoDB`
+)
+
 // leaf makes a leaf_alloc.
 func leaf(t *testing.T, s sqlServer) system {
 	t.Helper()
@@ -189,7 +201,11 @@ func leaf(t *testing.T, s sqlServer) system {
 			return r, err
 		}
 	}
-	do(t, s.admin(t), leafalloc.DDL(dialect), "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 10)")
+	end := ")"
+	if dialect == leafalloc.MySQL {
+		end = leafEnd
+	}
+	do(t, s.admin(t), leafTable+end, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 10)")
 	return y
 }
 
@@ -198,7 +214,7 @@ var errTinyConflict = errors.New("get next segmentId conflict")
 // tiny makes a tiny_id_info.
 func tiny(t *testing.T, s sqlServer) system {
 	t.Helper()
-	do(t, s.admin(t), tinyid.DDL(), "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder) VALUES ('orders', 0, 0, 10, 1, 0)")
+	do(t, s.admin(t), tinyTable, "INSERT INTO tiny_id_info (biz_type, begin_id, max_id, step, delta, remainder) VALUES ('orders', 0, 0, 10, 1, 0)")
 	return system{
 		sqlServer: s, kind: "tinyid", unknown: tinyid.ErrUnknownBizType, set: "UPDATE tiny_id_info SET ",
 		count: func(t *testing.T) int64 { return read[int64](t, s.admin(t), "SELECT max_id FROM tiny_id_info") },
@@ -256,7 +272,7 @@ func tinySegment(ctx context.Context, tx *sql.Tx) (r counter.Range, err error) {
 // tickets is a ticket server alone.
 func tickets(t *testing.T, s sqlServer) system {
 	t.Helper()
-	do(t, s.admin(t), flickr.DDL())
+	do(t, s.admin(t), ticketsTable)
 	return system{
 		sqlServer: s, kind: "flickr", again: true,
 		lower: func(t *testing.T) { do(t, s.admin(t), "TRUNCATE TABLE Tickets64") },
