@@ -25,7 +25,4 @@
 // Reads may be stale, so the order leaves them out. Whether
 // there is an order is decided by porcupine, a checker for histories. When it
 // can't decide in time, that counts as a failure.
-//
-// A store that declares to lose writes may do so where a [Disturbance] says it
-// does, and nowhere else.
 package lineartest

@@ -37,15 +37,10 @@ const (
 )
 
 // A Disturbance is something that happens to the store while it is in use: a
-// server is killed and started again, a proxy resets all connections.
+// server is killed and started again, a proxy resets all connections. No acknowledged write may get lost in it.
 type Disturbance struct {
 	Name string                      // for messages
 	Do   func(context.Context) error // makes it happen and returns when it is over; its error fails the run
-
-	// Loss is the greatest age of an acknowledged write that is allowed to get
-	// lost in it, counted back from the beginning of Do. Zero allows no loss.
-	// The swaps that run while Do does may be lost, too, if it is not zero.
-	Loss time.Duration
 }
 
 // Run makes a history and fails the test if it is not sound, or can't be judged in time.

@@ -41,17 +41,10 @@ type read struct {
 	end     time.Duration
 }
 
-// loss is a while in which acknowledged writes may get lost.
-type loss struct {
-	from, to time.Duration
-	age      time.Duration // of the oldest write that may get lost, at from
-}
-
 // history is all calls and their results.
 type history struct {
-	swaps  []swap
-	reads  []read
-	losses []loss
+	swaps []swap
+	reads []read
 }
 
 // check returns an error unless the history is sound.
@@ -60,7 +53,7 @@ func (h history) check(limit time.Duration) error {
 	for _, r := range h.registers() {
 		err := r.attribute()
 		if err == nil {
-			err = r.order(h.losses, limit)
+			err = r.order(limit)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("key %q: %w\n%s", r.key, err, r.story()))

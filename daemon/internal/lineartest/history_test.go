@@ -67,36 +67,6 @@ func TestHistoriesAreJudged(t *testing.T) {
 
 		{"other keys are others", history{swaps: []swap{
 			ok(1, "", 1, 2), {id: 2, key: "other", outcome: acknowledged, version: "v1", call: 3, end: 4}}}, none},
-
-		{"lost in a failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 3, 4), ok(3, "v1", 20, 21)},
-			losses: []loss{{from: 10, to: 11, age: 7}}}, none},
-		{"lost in a failure, and too old for it", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 3, 4), ok(3, "v1", 20, 21)},
-			losses: []loss{{from: 10, to: 11, age: 5}}}, "no order"},
-		{"lost outside of a failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 13, 14), ok(3, "v1", 20, 21)},
-			losses: []loss{{from: 10, to: 11, age: 9}}}, "no order"},
-		{"kept in a failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 3, 4), ok(3, "v2", 20, 21)},
-			losses: []loss{{from: 10, to: 11, age: 9}}}, none},
-		{"lost while it was acknowledged in a failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 9, 12), ok(3, "v1", 20, 21)},
-			losses: []loss{{from: 10, to: 11, age: 1}}}, none},
-		{"lost in the second of two failures", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 20, 21), ok(3, "v1", 40, 41)},
-			losses: []loss{{from: 10, to: 11, age: 1}, {from: 22, to: 23, age: 5}}}, none},
-		{"undone twice after one failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), ok(2, "v1", 20, 21), ok(3, "v1", 40, 41)},
-			losses: []loss{{from: 10, to: 11, age: 9}}}, "no order"},
-		{"a conflict read after a failure", history{
-			swaps:  []swap{ok(1, "", 1, 2), refused(2, "", 3, 4)},
-			reads:  []read{saw(2, 20)},
-			losses: []loss{{from: 10, to: 11, age: 9}}}, "reported as a conflict"},
-		{"unknown before a failure, took effect after it", history{
-			swaps:  []swap{ok(1, "", 1, 2), lost(2, "v1", 3, 4), ok(3, "v2", 20, 21)},
-			reads:  []read{saw(2, 15)},
-			losses: []loss{{from: 10, to: 11, age: 1}}}, none},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -228,39 +228,6 @@ func TestBrokenStoreIsNotLinearizable(t *testing.T) {
 	}
 }
 
-// failingOver is a memory that loses the writes of the last moments.
-func failingOver(memory *memstore.Memory, declared time.Duration) lineartest.Harness {
-	return lineartest.Harness{
-		Open: func(context.Context) (store.Store, error) { return memory.Client(), nil },
-		Disturbances: []lineartest.Disturbance{{
-			Name: "failover",
-			Do: func(context.Context) error {
-				_, err := memory.Failover(time.Hour)
-				return err
-			},
-			Loss: declared,
-		}},
-		Seed: 1,
-	}
-}
-
-func TestLossIsAllowedWhereItIsDeclared(t *testing.T) {
-	lossy := memstore.Config{Loss: time.Hour}
-	if err := lineartest.Check(t.Context(), failingOver(memstore.NewWith(lossy), time.Hour)); err != nil {
-		t.Errorf("declared: %v", err)
-	}
-	for name, declared := range map[string]time.Duration{"not declared": 0, "declared too small": time.Nanosecond} {
-		// A failover may take away only values that later swaps ignore, so one run need not show it.
-		found := false
-		for range 20 {
-			found = found || lineartest.Check(t.Context(), failingOver(memstore.NewWith(lossy), declared)) != nil
-		}
-		if !found {
-			t.Errorf("%s: found to be linearizable", name)
-		}
-	}
-}
-
 func TestDisturbancesHappenWhileTheClientsWork(t *testing.T) {
 	memory := memstore.New()
 	counted := make(chan struct{}, 10000)

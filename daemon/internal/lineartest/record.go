@@ -114,12 +114,8 @@ func (r *recorder) disturb(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("disturbance %s: the clients do not go on: %w", d.Name, ctx.Err())
 		}
-		from := r.clock.Monotonic()
 		if err := d.Do(ctx); err != nil {
 			return fmt.Errorf("disturbance %s: %w", d.Name, err)
-		}
-		if d.Loss > 0 {
-			r.note(func(h *history) { h.losses = append(h.losses, loss{from: from, to: r.clock.Monotonic(), age: d.Loss}) })
 		}
 	}
 	return nil
