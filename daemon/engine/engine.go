@@ -40,7 +40,7 @@ func Table() []Engine {
 		{Schemes: []string{"zookeeper"}, Like: "zookeeper://", Keys: server},
 		{
 			Schemes: []string{"redis", "rediss"}, Like: "redis://, rediss://", Clock: true, Loss: 15 * time.Second,
-			Keys: server + "prefix durable sentinel sentinel-user sentinel-password-file",
+			Keys: server + "prefix durable noeviction replicated sentinel sentinel-user sentinel-password-file",
 		},
 		{Schemes: []string{"postgres", "postgresql"}, Like: "postgres://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},
 		{Schemes: []string{"mysql", "mariadb"}, Like: "mysql://", Clock: true, Database: true, Keys: tables, Loss: sqlLoss},

@@ -88,6 +88,15 @@ type Config struct {
 	// is refused where there are replicas and nothing that is seen bounds their lag.
 	Loss time.Duration
 
+	// NoEviction asserts that the server evicts nothing. It is asked for only
+	// where that can't be read.
+	NoEviction bool
+
+	// Replicated asserts that a replica takes the place of a primary that fails,
+	// and that the primary never comes back from its own disk, or empty. So its append-only file does
+	// not matter.
+	Replicated bool
+
 	// Rand gives the random bytes of versions; nil means crypto/rand. It must be safe for concurrent
 	// use, and must not repeat itself, because versions would.
 	Rand io.Reader
@@ -102,7 +111,7 @@ func ParseURL(url string) (Config, error) {
 		c := Config{
 			Sentinel: u.Text("sentinel"), SentinelUser: u.Text("sentinel-user"), SentinelPasswordFile: u.Text("sentinel-password-file"),
 			Prefix: u.Text("prefix"), TLS: u.TLS(u.Scheme == "rediss"),
-			Durable: u.Flag("durable"), Loss: u.Duration("loss"),
+			Durable: u.Flag("durable"), Loss: u.Duration("loss"), NoEviction: u.Flag("noeviction"), Replicated: u.Flag("replicated"),
 		}
 		c.User, c.Password, c.PasswordFile = u.Login()
 		c.Endpoints = u.Endpoints(defaultPort)
@@ -150,6 +159,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("redisstore: loss %v: must not be given for a store that is durable", c.Loss)
 	case c.Durable && c.Sentinel != "":
 		return c, errors.New("redisstore: durable: must not be asserted with Sentinel, which fails over to asynchronous replicas")
+	case c.Durable && c.Replicated:
+		return c, errors.New("redisstore: durable: must not be asserted together with replicated, which is about failing over to asynchronous replicas")
 	case c.Password != "" && c.PasswordFile != "":
 		return c, errors.New("redisstore: password-file: must not be given with a password")
 	}

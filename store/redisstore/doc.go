@@ -14,9 +14,11 @@
 //
 //   - a replica, and a server that is still loading its data
 //   - cluster mode
-//   - maxmemory with a policy other than noeviction, or one that can't be read
+//   - maxmemory with a policy other than noeviction. Where the policy can't be read,
+//     noeviction=true         asserts it.
 //   - no append-only file, or one that can't be seen; appendfsync no, and everysec with
-//     a loss below 2 s; no-appendfsync-on-rewrite yes
+//     a loss below 2 s; no-appendfsync-on-rewrite yes. replicated=true excuses these: a
+//     replica always takes a lost primary's place.
 //   - a loss below min-replicas-max-lag plus 3 s, where min-replicas-to-write is set
 //   - the default loss, where a replica can take over and min-replicas-to-write or
 //     min-replicas-max-lag is 0 or hidden, or the first is below the number of replicas
@@ -61,6 +63,8 @@
 //	prefix=snowfence:       begins every key of ours
 //	loss=15s                how old a write may be that a failover loses
 //	durable=true            asserts that none is lost; excludes loss
+//	noeviction=true         asserts the setting that could not be read
+//	replicated=true         asserts that no primary comes back from its own disk
 //	sentinel=name           the endpoints are Sentinels (port 26379)
 //	sentinel-user=name, sentinel-password-file=path
 //	                        what the Sentinels ask for, if they do

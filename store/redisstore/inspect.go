@@ -109,10 +109,12 @@ func (c Config) judge(server string, found settings) error {
 	}
 	switch policy := found["maxmemory_policy"]; {
 	case policy == "noeviction", found["maxmemory"] == "0":
-	default:
+	case policy != "":
 		return refuse("maxmemory_policy", "must be noeviction, or maxmemory 0: registers may not be evicted")
+	case !c.NoEviction:
+		return refuse("maxmemory_policy", "must be noeviction: assert noeviction=true if it is")
 	}
-	if err := c.judgeLag(found, refuse); err != nil {
+	if err := c.judgeLag(found, refuse); err != nil || c.Replicated {
 		return err
 	}
 	return c.judgeSync(found, refuse)
@@ -134,7 +136,7 @@ func (c Config) judgeLag(found settings, refuse func(setting, reason string) err
 			"so long a primary accepts writes that no replica gets", c.Loss, longest))
 	}
 	replicas := found.replicas()
-	failover := replicas > 0 || c.Sentinel != "" || len(c.Endpoints) > 1
+	failover := replicas > 0 || c.Sentinel != "" || len(c.Endpoints) > 1 || c.Replicated
 	if !c.guessed || !failover || lag > 0 && least >= max(1, replicas) {
 		return nil
 	}
@@ -159,13 +161,14 @@ func (s settings) replicas() (n int) {
 // and durable=true, or the loss, asserts them. With appendfsync always Redis answers a write, and a
 // read of it, only after the sync. So a read is as durable as an acknowledged write.
 func (c Config) judgeSync(found settings, refuse func(setting, reason string) error) error {
+	const excuse = "assert replicated=true if a replica always takes its place"
 	switch {
 	case found["aof_enabled"] == "0":
-		return refuse("aof_enabled", "must be 1 (appendonly yes): a restart would forget registers")
+		return refuse("aof_enabled", "must be 1 (appendonly yes): a restart would forget registers; "+excuse)
 	case found["appendonly"] == "no":
-		return refuse("appendonly", "must be yes: a restart would forget registers")
+		return refuse("appendonly", "must be yes: a restart would forget registers; "+excuse)
 	case found["aof_enabled"] == "" && found["appendonly"] == "":
-		return refuse("appendonly", "must be shown by INFO or CONFIG GET: whether a restart forgets registers can't be seen")
+		return refuse("appendonly", "must be shown by INFO or CONFIG GET: whether a restart forgets registers can't be seen; "+excuse)
 	case found["no-appendfsync-on-rewrite"] == "yes":
 		return refuse("no-appendfsync-on-rewrite", "must be no: nothing is synced meanwhile")
 	case found["appendfsync"] == "", found["appendfsync"] == "always":

@@ -22,11 +22,13 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	several, watched := unsaid, unsaid
+	several, watched, taken := unsaid, unsaid, unsaid
 	several.Endpoints = []string{"here:6379", "there:6379"}
 	watched.Sentinel = "main"
+	taken.Replicated = true
 	lossy := Config{Loss: DefaultLoss}
 	durable := Config{Durable: true}
+	replicated := Config{Loss: DefaultLoss, Replicated: true}
 	tests := []struct {
 		name   string
 		config Config
@@ -38,16 +40,21 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"no memory limit", lossy, settings{"maxmemory": "0", "maxmemory_policy": "allkeys-lru"}, ""},
 		{"evicts any key", lossy, settings{"maxmemory_policy": "allkeys-lru"}, "maxmemory_policy"},
 		{"evicts, and the limit is not shown", lossy, settings{"maxmemory": "", "maxmemory_policy": "allkeys-lru"}, "maxmemory_policy"},
+		{"evicts, and noeviction is asserted", Config{Loss: DefaultLoss, NoEviction: true}, settings{"maxmemory_policy": "allkeys-lru"}, "maxmemory_policy"},
 		{"shows no policy", lossy, settings{"maxmemory": "", "maxmemory_policy": ""}, "maxmemory_policy"},
+		{"shows no policy, and noeviction is asserted", Config{Loss: DefaultLoss, NoEviction: true}, settings{"maxmemory": "", "maxmemory_policy": ""}, ""},
 		{"replica", lossy, settings{"role": "slave"}, "role"},
 		{"cluster", lossy, settings{"redis_mode": "cluster"}, "redis_mode"},
 		{"loads", lossy, settings{"loading": "1"}, "loading"},
 		{"keeps nothing", lossy, settings{"aof_enabled": "0", "appendonly": "no"}, "aof_enabled"},
 		{"keeps nothing, as CONFIG alone shows", lossy, settings{"aof_enabled": "", "appendonly": "no"}, "appendonly"},
 		{"does not show whether it keeps anything", lossy, settings{"aof_enabled": "", "appendonly": ""}, "appendonly"},
+		{"does not show it, and replicas do", replicated, settings{"aof_enabled": "", "appendonly": ""}, ""},
+		{"keeps nothing, and replicas do", replicated, settings{"aof_enabled": "0", "appendonly": "no"}, ""},
 		{"syncs each second, and durable is asserted", durable, nil, "appendfsync"},
 		{"syncs each second, within a loss of two", Config{Loss: 2 * time.Second}, nil, ""},
 		{"syncs each second, beyond a loss of less", Config{Loss: 1999 * time.Millisecond}, nil, "appendfsync"},
+		{"syncs each second, and replicas matter", Config{Loss: time.Second, Replicated: true}, nil, ""},
 		{"never syncs", lossy, settings{"appendfsync": "no"}, "appendfsync"},
 		{"does not sync while it rewrites", durable, settings{"appendfsync": "always", "no-appendfsync-on-rewrite": "yes"}, "no-appendfsync-on-rewrite"},
 		{"does not sync while it rewrites, lossy", lossy, settings{"no-appendfsync-on-rewrite": "yes"}, "no-appendfsync-on-rewrite"},
@@ -64,6 +71,7 @@ func TestServerIsJudgedByWhatItShows(t *testing.T) {
 		{"several endpoints, and nothing said", several, nil, "min-replicas-to-write"},
 		{"several endpoints, and a replica must answer", several, settings{"min-replicas-to-write": "1"}, ""},
 		{"Sentinel's, and nothing said", watched, nil, "min-replicas-to-write"},
+		{"replicas matter, and nothing said", taken, nil, "min-replicas-to-write"},
 		{"lag as great as the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "12"}, ""},
 		{"lag greater than the default allows", unsaid, settings{"min-replicas-to-write": "1", "min-replicas-max-lag": "13"}, "min-replicas-max-lag"},
 		{"lag greater than the loss", Config{Loss: 12999 * time.Millisecond}, settings{"min-replicas-to-write": "1"}, "min-replicas-max-lag"},

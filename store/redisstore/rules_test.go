@@ -126,12 +126,13 @@ func urls() servertest.URLs {
 	return servertest.URLs{
 		Parse: servertest.Parser(redisstore.ParseURL),
 		Meaning: map[string]servertest.Config{
-			"redis://localhost":                           redisstore.Config{Endpoints: []string{"localhost:6379"}},
-			"redis://localhost:1234/7":                    redisstore.Config{Endpoints: []string{"localhost:1234"}, Database: 7},
-			"redis://a,b:2,[::1]":                         redisstore.Config{Endpoints: []string{"a:6379", "b:2", "[::1]:6379"}},
-			"redis://me:pa%2Fss%40@a":                     redisstore.Config{Endpoints: []string{"a:6379"}, User: "me", Password: "pa/ss@"},
-			"redis://:secret@a":                           redisstore.Config{Endpoints: []string{"a:6379"}, Password: "secret"},
-			"redis://a?prefix=app:ids:&loss=2s":           redisstore.Config{Endpoints: []string{"a:6379"}, Prefix: "app:ids:", Loss: 2 * time.Second},
+			"redis://localhost":        redisstore.Config{Endpoints: []string{"localhost:6379"}},
+			"redis://localhost:1234/7": redisstore.Config{Endpoints: []string{"localhost:1234"}, Database: 7},
+			"redis://a,b:2,[::1]":      redisstore.Config{Endpoints: []string{"a:6379", "b:2", "[::1]:6379"}},
+			"redis://me:pa%2Fss%40@a":  redisstore.Config{Endpoints: []string{"a:6379"}, User: "me", Password: "pa/ss@"},
+			"redis://:secret@a":        redisstore.Config{Endpoints: []string{"a:6379"}, Password: "secret"},
+			"redis://a?prefix=app:ids:&loss=2s&noeviction=true&replicated=true": redisstore.Config{
+				Endpoints: []string{"a:6379"}, Prefix: "app:ids:", Loss: 2 * time.Second, NoEviction: true, Replicated: true},
 			"redis://a?user=me&password-file=/run/secret": redisstore.Config{Endpoints: []string{"a:6379"}, User: "me", PasswordFile: "/run/secret"},
 			"redis://a?durable=true":                      redisstore.Config{Endpoints: []string{"a:6379"}, Durable: true},
 			"redis://a,b:1?sentinel=main&sentinel-user=s&sentinel-password-file=/f": redisstore.Config{
@@ -139,13 +140,14 @@ func urls() servertest.URLs {
 			"rediss://a": redisstore.Config{Endpoints: []string{"a:6379"}, TLS: &redisstore.TLS{}},
 		},
 		Bad: map[string]string{
-			"":                                  "must begin with redis://",
-			"redis://a/x":                       `database "x"`,
-			"redis://a/-1":                      `database "-1"`,
-			"redis://a?durable=true&loss=1s":    "loss 1s",
-			"redis://a?durable=true&sentinel=x": "Sentinel",
-			"redis://a?cluster=true":            "cluster mode is not supported",
-			"redis://a?unknown=1&loss=1s": "known are ca, cert, durable, key, loss, password-file, prefix, " +
+			"":                                       "must begin with redis://",
+			"redis://a/x":                            `database "x"`,
+			"redis://a/-1":                           `database "-1"`,
+			"redis://a?durable=true&loss=1s":         "loss 1s",
+			"redis://a?durable=true&sentinel=x":      "Sentinel",
+			"redis://a?durable=true&replicated=true": "replicated",
+			"redis://a?cluster=true":                 "cluster mode is not supported",
+			"redis://a?unknown=1&loss=1s": "known are ca, cert, durable, key, loss, noeviction, password-file, prefix, replicated, " +
 				"sentinel, sentinel-password-file, sentinel-user, tls, user",
 			"redis://a?prefix=a*b":                         `prefix "a*b"`,
 			"redis://a?prefix=" + strings.Repeat("x", 129): "129 bytes",
