@@ -27,14 +27,21 @@ func TestReplicaThatNothingBoundsIsInTheLog(t *testing.T) {
 	s := settings(t.TempDir(), nil)
 	s.Store = "redis://" + primary.Addr()
 	d := start(t, s)
+	logged := func(texts ...string) {
+		t.Helper()
+		testkit.Eventually(t, func(context.Context) error { // the claim waits for the loss before it asks the server again
+			for _, text := range texts {
+				if log := d.log.String(); !strings.Contains(log, text) {
+					return fmt.Errorf("the log lacks %q:\n%s", text, log)
+				}
+			}
+			return nil
+		})
+	}
+	logged("say loss= before you add a replica")
 	testkit.RedisReplica(t, primary.Addr())
 	if _, err := testkit.RedisCall(t.Context(), primary.Addr(), "CLIENT KILL TYPE normal"); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, func(context.Context) error { // the claim waits for the loss before it asks the server again
-		if log := d.log.String(); !strings.Contains(log, "min-replicas-to-write is") || !strings.Contains(log, "or say loss=") {
-			return fmt.Errorf("the log lacks what to set:\n%s", log)
-		}
-		return nil
-	})
+	logged("min-replicas-to-write is", "or say loss=")
 }

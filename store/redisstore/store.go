@@ -144,6 +144,15 @@ func (s *Store) Do(ctx context.Context, args ...any) (any, error) {
 	return reply, nil
 }
 
+// Warnings returns the sentences that an operator must read whenever the store is used: that its loss is the default.
+func (s *Store) Warnings() []string {
+	if !s.config.guessed {
+		return nil
+	}
+	return []string{fmt.Sprintf("the loss of %v is the default: say loss= before you add a replica that min-replicas-to-write "+
+		"does not ask for; else the store is refused, and ids end", s.config.Loss)}
+}
+
 // Close implements [store.Store].
 func (s *Store) Close() error {
 	return s.life.End(func() error {
