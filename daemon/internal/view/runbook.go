@@ -36,7 +36,7 @@ func runbook() []entry {
 		{"pool-full", "End programs that need no worker id: `snowfence workers list`, or move to a layout with more worker bits.", ""},
 		{"ends-soon", "Prepare the next now: another namespace for a layout, a higher limit or another counter for numbers.", "the generator ends soon|the layout's time bits run out"},
 		{"lossy-store", "Declare the store's loss in its URL.",
-			"without a journal|opening the generator, which may wait|the store's folder"},
+			"the loss of|without a journal|opening the generator, which may wait|the store's folder"},
 		{"journal", "See that the disk of the data directory is well.", "the journal|" +
 			"the holder goes on without|the generator goes on without|keep the journal|write the journal|discard the journal"},
 		{"began-empty", "If it gave ids before, stop all writers, and mend what is found by `snowfence namespace verify`.", "made a new namespace|begins a new"},
