@@ -58,7 +58,6 @@ func (h Harness) run(t *testing.T, wrap func(store.Store, int) store.Store) {
 		{"SegmentsGiveNoNumberTwice", segments},
 		{"TicketsIncreaseInTheOrderOfTime", tickets},
 		{"DailyNumbersAreNeverGivenTwice", daily},
-		{"WhatIsLeftIsGivenBackAtTheEnd", givenBack},
 		{"NothingIsGivenBeyondTheLimit", limited},
 	} {
 		t.Run(rule.name, func(t *testing.T) {
@@ -232,37 +231,6 @@ func daily(t *testing.T, b *bench) {
 	})
 	if err := Distinct(all); err != nil {
 		t.Error(err)
-	}
-}
-
-func givenBack(t *testing.T, b *bench) {
-	last := int64(0)
-	for client := range 2 {
-		s, err := opened(func() (*counter.Segments, error) {
-			return counter.OpenSegments(t.Context(), counter.SegmentsConfig{Config: b.config(client), Step: 100})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 30 {
-			id, err := s.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			// A fault can make a reservation a gap, but never more than a few.
-			if faulty(b.clients[client]) && int64(id) > last || int64(id) == last+1 {
-				last = int64(id)
-				continue
-			}
-			t.Fatalf("client %d: %d after %d", client, id, last)
-		}
-		// It ends after the segment ahead was reserved, or while that is under way.
-		if err := s.Close(t.Context()); err != nil && !faulty(b.clients[client]) {
-			t.Error(err)
-		}
-		if b.loss > 0 {
-			return // the segment ahead was abandoned, so nothing is given back
-		}
 	}
 }
 
