@@ -133,6 +133,12 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
 		p.workers(), p.namespace(), p.counters(),
 		p.config(), p.version(),
 	)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error { // cobra's own takes any verb
+		verb, rest, _ := root.Find(args)
+		return noArguments(verb, rest)
+	}
 	strict(root)
 	return root
 }
