@@ -7,8 +7,7 @@
 //
 // Every id on two sides is counted, in memory that does not grow with their number. If
 // [Predict] says never, the two issuers can't issue the same integer, as long as each keeps
-// to its layout, its worker ids and its horizon. For layouts whose fields lie alike that is
-// decided exactly; for others only intervals are compared. Whether two
+// to its layout, its worker ids and its horizon: that is decided exactly. Whether two
 // issuers that may clash will clash depends on clocks, sequences and claims.
 //
 // A tick that may have been stamped counts as stamped. A register has the ticks of its

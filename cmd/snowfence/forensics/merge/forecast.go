@@ -1,10 +1,14 @@
 package merge
 
 import (
-	"math"
 	"slices"
 	"time"
 )
+
+// maxSets is how many sets of an issuer are compared with another layout's sets.
+//
+//	Where there are more, neighbours are taken together.
+const maxSets = 256
 
 // Outcome is a forecast in a word.
 type Outcome string
@@ -61,52 +65,58 @@ func Predict(a, b *Issuer) Forecast {
 
 func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
-// earliest returns the first time by which a piece of A and a piece of B have a common id. For layouts of
-// different shapes it may be too early: the zero time.
+// earliest returns the first time by which a piece of A and a piece of B have a common id.
 //
 // A tick that may have been stamped already counts as stamped now, even a later tick: a
 // register may lie far ahead of the clock. Then the other issuer's tick decides.
 func earliest(as, bs []set, issuedA, issuedB bool) (best time.Time, found bool) {
-	if len(as) == 0 || len(bs) == 0 {
-		return best, false
-	}
-	a, b := as[0].Layout, bs[0].Layout
-	if shapeOf(a) != shapeOf(b) {
-		lowA, highA := bounds(as)
-		lowB, highB := bounds(bs)
-		return best, lowA <= highB && lowB <= highA
-	}
-	for _, ticks := range common(as, bs) {
-		var at time.Time
-		if !issuedA {
-			at = a.TimeOf(ticks.First)
+	if len(as) > 0 && len(bs) > 0 && as[0].Layout.Equal(bs[0].Layout) {
+		// Both can issue an integer if both have its tick and its worker number.
+		for _, both := range common(as, bs) {
+			if at := both.Layout.TimeOf(both.Ticks.First); !found || at.Before(best) {
+				best, found = at, true
+			}
 		}
-		if !issuedB {
-			at = later(at, b.TimeOf(ticks.First))
-		}
-		if !found || at.Before(best) {
-			best, found = at, true
+		return best, found
+	}
+	others := few(bs)
+	for _, a := range few(as) {
+		for _, b := range others {
+			a.Issued, b.Issued = issuedA, issuedB
+			if found { // only earlier times matter
+				a, b = a.by(best.Add(-1)), b.by(best.Add(-1))
+			}
+			if at, ok := meeting(a, b); ok {
+				best, found = at, true
+			}
 		}
 	}
 	return best, found
 }
 
-// bounds returns two integers between which all ids of the pieces lie.
-func bounds(pieces []set) (low, high uint64) {
-	low = math.MaxUint64
-	for _, p := range pieces {
-		first, last := p.bounds()
-		low, high = min(low, first), max(high, last)
+// few makes at most [maxSets] sets of pieces: neighbours are taken together as if each had
+// the ticks of all. So they have every id of the pieces, and others: a never may become a may.
+func few(pieces []set) []set {
+	var all []set
+	for group := range slices.Chunk(pieces, max(1, (len(pieces)+maxSets-1)/maxSets)) {
+		one := group[0]
+		for _, p := range group[1:] {
+			one.Workers.Last = p.Workers.Last
+			one.Ticks = Ticks{min(one.Ticks.First, p.Ticks.First), max(one.Ticks.Last, p.Ticks.Last)}
+		}
+		all = append(all, one)
 	}
-	return low, high
+	return all
 }
 
-// common returns the ticks that pieces of one shape share, with a worker number that they share.
-func common(as, bs []set) (all []Ticks) {
+// common returns the ids that two lists of pieces of one layout share.
+func common(as, bs []set) []set {
+	var all []set
 	for len(as) > 0 && len(bs) > 0 {
-		ticks := as[0].Ticks.Meet(bs[0].Ticks)
-		if !ticks.Empty() && !as[0].Workers.Meet(bs[0].Workers).Empty() {
-			all = append(all, ticks)
+		both := as[0]
+		both.Workers, both.Ticks = both.Workers.Meet(bs[0].Workers), both.Ticks.Meet(bs[0].Ticks)
+		if !both.Workers.Empty() && !both.Ticks.Empty() {
+			all = append(all, both)
 		}
 		if as[0].Workers.Last < bs[0].Workers.Last {
 			as = as[1:]

@@ -189,7 +189,7 @@ func (i *Issuer) pieces(open bool) []set {
 		if open {
 			ticks = s.Open
 		}
-		if ticks = ticks.Meet(allTicks(i.Layout)); !ticks.Empty() {
+		if !ticks.Empty() {
 			all = append(all, set{Layout: i.Layout, Workers: s.Workers, Ticks: ticks})
 		}
 	}

@@ -31,41 +31,63 @@ func allTicks(l snowfence.Layout) Ticks {
 func allWorkers(l snowfence.Layout) Workers { return Workers{0, l.Workers() - 1} }
 
 // set is the ids of a layout with some ticks and some worker numbers, and any sequence.
+// Ticks and worker numbers beyond the layout's fields are in no set.
 type set struct {
 	// Layout must be valid.
 	Layout  snowfence.Layout
 	Ticks   Ticks
 	Workers Workers
+	// Issued says that all of them are issued, whatever the time.
+	Issued bool
 }
 
-// bounds returns two integers between which all ids of the set lie.
-func (s set) bounds() (low, high uint64) {
-	l, bits, first, last := s.Layout, s.Layout.Bits(snowfence.Worker), s.Workers.First, s.Workers.Last
-	if first>>bits != last>>bits { // whole datacenters lie between
-		first, last = first>>bits<<bits, last|int64(mask(bits))
-	}
-	at := func(tick snowfence.Tick, worker int64, sequence uint64) uint64 {
-		return uint64(tick)<<l.Shift(snowfence.Time) | uint64(worker>>bits)<<l.Shift(snowfence.Datacenter) |
-			uint64(worker)&mask(bits)<<l.Shift(snowfence.Worker) | sequence<<l.Shift(snowfence.Sequence)
-	}
-	return at(s.Ticks.First, first, 0), at(s.Ticks.Last, last, mask(l.Bits(snowfence.Sequence)))
-}
-
-// shape is where the fields of a layout begin, and how many bits they have. An integer has the same tick,
-// worker number and sequence in all layouts of one shape, whatever their epochs and units.
-type shape struct{ time, datacenter, worker, sequence [2]int }
-
-func shapeOf(l snowfence.Layout) shape {
-	of := func(kind snowfence.FieldKind) [2]int { return [2]int{l.Shift(kind), l.Bits(kind)} }
-	s := shape{of(snowfence.Time), of(snowfence.Datacenter), of(snowfence.Worker), of(snowfence.Sequence)}
-	if s.time[0]+s.time[1] == l.TotalBits() {
-		s.time[1] = 0 // all bits above are of the tick
-	}
-	if s.worker[1] > 0 && s.datacenter[0] == s.worker[0]+s.worker[1] { // the worker number is one field
-		s.worker[1] += s.datacenter[1]
-		s.datacenter = [2]int{}
-	}
+// until returns the set without the ticks above last.
+func (s set) until(last snowfence.Tick) set {
+	s.Ticks.Last = min(s.Ticks.Last, last)
 	return s
+}
+
+// box is a set in which each field of the id lies between two bounds. The bounds of all
+// fields stand side by side in low and high, and starts has the highest bit of each field.
+// The bits above the fields are a field that must be 0.
+type box struct{ starts, low, high uint64 }
+
+// boxes cuts the set into boxes without an integer in common: where its worker numbers
+// begin or end within a datacenter, that datacenter is a box of its own.
+func (s set) boxes() []box {
+	ticks, workers := s.Ticks.Meet(allTicks(s.Layout)), s.Workers.Meet(allWorkers(s.Layout))
+	if ticks.Empty() || workers.Empty() {
+		return nil
+	}
+	split := s.Layout.Bits(snowfence.Worker)
+	size := int64(1) << split
+	low, high := workers.First%size, workers.Last%size
+	first, last := workers.First>>split, workers.Last>>split
+	if first < last && (low > 0 || high < size-1) {
+		cut := last*size - 1
+		if low > 0 {
+			cut = (first+1)*size - 1
+		}
+		left, right := s, s
+		left.Workers, right.Workers = Workers{workers.First, cut}, Workers{cut + 1, workers.Last}
+		return append(left.boxes(), right.boxes()...)
+	}
+	bounds := map[snowfence.FieldKind]Workers{
+		snowfence.Time:       {int64(ticks.First), int64(ticks.Last)},
+		snowfence.Datacenter: {first, last},
+		snowfence.Worker:     {low, high},
+	}
+	var b box
+	for _, span := range s.Layout.Spans() {
+		bound, bounded := bounds[span.Field.Kind]
+		if !bounded {
+			bound = Workers{0, int64(mask(span.Field.Bits))}
+		}
+		b.starts |= 1 << span.High
+		b.low |= uint64(bound.First) << span.Low
+		b.high |= uint64(bound.Last) << span.Low
+	}
+	return []box{b}
 }
 
 // mask is a number of that many bits, all set.
