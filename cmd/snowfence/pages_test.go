@@ -85,10 +85,14 @@ func TestEachPlaceHasAConfigurationThatIsAccepted(t *testing.T) {
 
 func TestCommandsOfTheRunbookAreThoseOfTheProgram(t *testing.T) {
 	p, _, _ := inTest(t)
-	commands, values := 0, strings.NewReplacer("'", "", " NEXT", " 8", " N", " 7", " NAME", " orders")
+	commands, quoted, values := 0, regexp.MustCompile(`('[^']*'|[^\s'])+`), strings.NewReplacer(" NEXT", " 8", " N", " 7", " NAME", " orders")
 	for _, m := range regexp.MustCompile("(?m)^ +snowfence (.+)$|`snowfence ([a-z][^`]+)`").FindAllStringSubmatch(pageText(t, "operate.md"), -1) {
 		commands++
-		verb, rest, err := p.commands().Find(strings.Fields(values.Replace(m[1] + m[2])))
+		words := quoted.FindAllString(values.Replace(m[1]+m[2]), -1)
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(word, "'", "")
+		}
+		verb, rest, err := p.commands().Find(words)
 		if err == nil {
 			err = verb.ParseFlags(rest)
 		}

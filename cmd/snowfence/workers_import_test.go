@@ -48,7 +48,7 @@ func TestNewNamespaceHasTheDatacentersOfItsOwnGenerator(t *testing.T) {
 	run(exitUsage, append(take, "1")...)
 	run(exitFailure, "namespace", "show") // nothing was made
 	run(exitOK, append(take, "2")...)
-	if said := run(exitOK, "namespace", "show"); !strings.Contains(said, "2 3 of 32") {
+	if said := run(exitOK, "namespace", "show"); !strings.Contains(said, "[2,3]") {
 		t.Errorf("%s", said)
 	}
 }

@@ -271,7 +271,7 @@ func TestReadinessShowsWhichGeneratorIsNot(t *testing.T) {
 // a front for probes.
 func TestStandbyIsReadyAndNotActive(t *testing.T) {
 	f := newFixture(t, "", func(c *config.Config) {
-		c.Generators = map[string]config.Generator{"default": {}, "orders": fronttest.Standby(t)}
+		c.Generators = map[string]config.Generator{"default": {Namespace: "ids"}, "orders": fronttest.Standby(t)}
 	})
 	ask := func(path string, want int, parts ...string) *httptest.ResponseRecorder {
 		t.Helper()
