@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +14,7 @@ import (
 // decoding is one run of decode.
 type decoding struct {
 	*report
-	ids     idtext.Reader
-	printed bool // an id was printed
-	failed  bool // a text is no id
+	ids idtext.Reader
 }
 
 func (p program) decode() *cobra.Command {
@@ -28,12 +24,11 @@ func (p program) decode() *cobra.Command {
 		Use:   "decode ID...",
 		Short: "Show the parts of ids: bits, fields, time, encodings",
 		Long: `Decode takes ids apart. It reads any encoding, and UUIDs, ULIDs and ObjectIDs,
-and says which one it took. Without --layout or -g it guesses
-among the presets. With - ids are read from standard input. Texts that are no
-ids are named on standard error, and the exit code is 4.`,
+and says which one it took. Without --layout or -g it guesses among the presets.
+Texts that are no ids are named on standard error, and the exit code is 4.`,
 		Example: `  snowfence decode --layout twitter 1541815603606036480 -o json
-  snowfence next -n 3 | snowfence decode --layout default -`,
-		Args:              oneOrMore("an id, or - to read ids from standard input"),
+  snowfence next -n 3 | xargs snowfence decode --layout default`,
+		Args:              oneOrMore("an id"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	out := p.report(cmd)
@@ -81,47 +76,26 @@ func (d *decoding) ofGenerator(s *settings) error {
 	return nil
 }
 
-// run decodes every argument; - stands for the ids of standard input.
-func (d *decoding) run(args []string) error {
-	for _, arg := range args {
-		if arg != "-" {
-			if err := d.one(arg); err != nil {
-				return err
-			}
+// run decodes and prints every word, or notes that it is no id. An error is returned if printing fails.
+func (d *decoding) run(words []string) error {
+	printed, failed := false, false
+	for _, word := range words {
+		document, shown, err := d.ids.Read(word)
+		if err != nil {
+			d.say(text.Message(err))
+			failed = true
 			continue
 		}
-		words, count := bufio.NewScanner(d.stdin), 0
-		words.Split(bufio.ScanWords)
-		for ; words.Scan(); count++ {
-			if err := d.one(words.Text()); err != nil {
-				return err
-			}
+		if printed {
+			shown = "\n" + shown
 		}
-		switch err := words.Err(); {
-		case errors.Is(err, bufio.ErrTooLong):
-			d.note("standard input: word %d: is longer than %d bytes: must be an id; words behind it were not read", count+1, bufio.MaxScanTokenSize)
-			d.failed = true
-		case err != nil:
-			return fmt.Errorf("read standard input: %w", err)
+		printed = true
+		if err := d.answer(document, shown); err != nil {
+			return err
 		}
 	}
-	if d.failed {
+	if failed {
 		return reported(exitInvalidID)
 	}
 	return nil
-}
-
-// one decodes and prints one word, or notes that the word is no id. An error is returned if printing fails.
-func (d *decoding) one(word string) error {
-	document, shown, err := d.ids.Read(word)
-	if err != nil {
-		d.say(text.Message(err))
-		d.failed = true
-		return nil
-	}
-	if d.printed {
-		shown = "\n" + shown
-	}
-	d.printed = true
-	return d.answer(document, shown)
 }

@@ -24,21 +24,19 @@ const maxNext = 10_000_000
 func (p program) next() *cobra.Command {
 	n := 1
 	encoding := decode.Decimal
-	var show string
 	cmd := &cobra.Command{
 		Use:   "next",
 		Short: "Print new ids, no daemon needed",
 		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
 prints the ids. It needs no daemon, and disturbs none on the same store. Of kind
-opaque it shows new ids of the generator behind it, or by --show ids that exist.
+opaque it shows new ids of the generator behind it.
 Nothing is printed unless all ids were minted.`,
 		Example: `  snowfence next -n 10 -o json
-  snowfence next --config snowfence.yaml -g public-order --show "17 18"`,
+  snowfence next --config snowfence.yaml -g public-order`,
 	}
 	out := p.report(cmd)
 	cmd.Flags().VarP(numberFlag(&n, "1", 1, maxNext), "count", "n", "how many ids")
 	encodingFlag(cmd, &encoding, "encoding of the ids: %s")
-	cmd.Flags().Var(textFlag(&show, "ID..."), "show", "ids that exist, in place of new ones, for kind opaque")
 	s := settingFlags(cmd, "store", "namespace", "layout", "data", config.KeyMustExist)
 	generatorFlag(cmd, &s.generator, "generator of the configuration (default: the one named default, or the only one)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -52,22 +50,13 @@ Nothing is printed unless all ids were minted.`,
 		if err := p.needsOutput("the ids"); err != nil {
 			return err
 		}
-		ids, shows := strings.Fields(show), cmd.Flags().Changed("show")
 		switch {
 		case g.Kind == builtin.KindSeries:
 			return usage(cmd, fmt.Errorf("generator %s: %w: see 'snowfence series'", name, builtin.ErrReserve))
-		case shows && g.Kind != builtin.KindOpaque:
-			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --show is for kind %s", name, g.Kind, builtin.KindOpaque))
-		case shows && (len(ids) == 0 || cmd.Flags().Changed("count")):
-			return usage(cmd, fmt.Errorf("--show %q: must name ids that exist, and --count is for new ones", show))
 		case g.Kind != config.KindSnowflake && cmd.Flags().Changed("encoding"):
 			return usage(cmd, fmt.Errorf("generator %s is of kind %s: --encoding is for kind %s", name, g.Kind, config.KindSnowflake))
 		}
-		if shows {
-			err = p.show(cmd.Context(), c, name, ids)
-		} else {
-			ids, err = p.mint(cmd.Context(), c, name, n, encoding)
-		}
+		ids, err := p.mint(cmd.Context(), c, name, n, encoding)
 		if err != nil {
 			return err
 		}
@@ -115,13 +104,4 @@ func (p program) mint(ctx context.Context, c config.Config, name string, n int, 
 // builtin returns the configuration of generators in this process.
 func (p program) builtin(c config.Config) builtin.Config {
 	return builtin.Config{Settings: c, Clock: p.clock, Process: p.process(), Logger: p.logger(c.Log.Format, c.Log.Level)}
-}
-
-// show replaces ids that exist by the texts that an opaque generator shows.
-func (p program) show(ctx context.Context, c config.Config, name string, ids []string) error {
-	o, err := p.builtin(c).OpenOpaque(ctx, name)
-	for i := 0; i < len(ids) && err == nil; i++ {
-		ids[i], err = o.Show(ids[i])
-	}
-	return err
 }
