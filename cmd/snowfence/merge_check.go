@@ -29,7 +29,7 @@ players of two game servers, two namespaces. It changes nothing. A side is
   SOURCE                  ids: a file, standard input, a column of a database
   namespace:URL#NAME      who issues them: a namespace in a store
   layout:SPEC#0-3,8       who issues them: another system, with these worker
-                          numbers; /since=TIME and /until=TIME may follow
+                          numbers
 NAME=PART puts parts with one name together into one side.
 
 ` + idSourceHelp + `

@@ -159,22 +159,16 @@ func (i *Issuer) sort() {
 	slices.SortFunc(i.Stretches, func(a, b Stretch) int { return cmp.Compare(a.Workers.First, b.Workers.First) })
 }
 
-// ForeignIssuer returns the issuer of another system. Its clocks are taken to be right:
-// ticks before now were stamped before now.
+// ForeignIssuer returns the issuer of another system, taken to have begun with its epoch and to go on.
+// Its clocks are taken to be right: ticks before now were stamped before now.
 func ForeignIssuer(side string, f Foreign, now time.Time) *Issuer {
 	i := &Issuer{
 		Side: side, Name: "layout " + f.Text, Layout: f.Layout, Now: now,
 		Datacenters: []int64{}, Unreadable: []int64{},
 	}
-	used, tick := allTicks(f.Layout), f.Layout.TickAt(now)
-	if !f.Since.IsZero() {
-		used.First = max(used.First, f.Layout.TickAt(f.Since))
-	}
-	if !f.Until.IsZero() {
-		used.Last = min(used.Last, f.Layout.TickAt(f.Until))
-	}
-	open := Ticks{max(used.First, tick), used.Last}
-	used.Last = min(used.Last, tick)
+	used := allTicks(f.Layout)
+	open := i.from(0, used.Last)
+	used.Last = min(used.Last, f.Layout.TickAt(now))
 	for _, w := range f.Workers {
 		i.Stretches = append(i.Stretches, Stretch{Workers: w, Used: used, Open: open})
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
@@ -34,13 +33,11 @@ type Side struct {
 type Namespace struct{ Store, Name string }
 
 // Foreign is another system: a layout, as it was given, and its worker numbers in ascending
-// order and apart. Since and Until are when it began and when it was or will be stopped;
-// zero means the epoch and the last tick.
+// order and apart.
 type Foreign struct {
-	Text         string
-	Layout       snowfence.Layout
-	Workers      []Workers
-	Since, Until time.Time
+	Text    string
+	Layout  snowfence.Layout
+	Workers []Workers
 }
 
 // SideError is returned for a side that can't be read. It has no password.
@@ -77,7 +74,7 @@ func (s *Side) wrong(format string, args ...any) error {
 //	players.csv#id                             a source of ids, a column of CSV
 //	postgres://user@host/db#select id from t   a column of a database
 //	namespace:file:/srv/ids#orders             a namespace of a store
-//	layout:twitter#0-3/until=2026-01-01        another system, with worker ids 0 to 3
+//	layout:twitter#0-3                         another system, with worker ids 0 to 3
 //	eu=players.csv eu=namespace:etcd://host    both, of one side with a name
 //
 // Parts with one name are one side. Each other part is a side of its own, called A, B and so
@@ -151,9 +148,9 @@ func (s *Side) addNamespace(part string) error {
 // errWide is returned for ids of more than 64 bits.
 var errWide = errors.New("is wide: ids of at most 64 bits are compared")
 
-// addLayout reads SPEC#WORKERS/since=TIME/until=TIME.
+// addLayout reads SPEC#WORKERS.
 func (s *Side) addLayout(part string) error {
-	spec, rest, restricted := strings.Cut(part, "#")
+	spec, list, restricted := strings.Cut(part, "#")
 	layout, err := snowfence.ParseLayout(spec)
 	if err == nil && layout.Wide {
 		err = errWide
@@ -162,37 +159,13 @@ func (s *Side) addLayout(part string) error {
 		return s.wrong("layout %q: %s", spec, text.Message(err))
 	}
 	f := Foreign{Text: spec, Layout: layout, Workers: []Workers{allWorkers(layout)}}
-	for i, word := range strings.Split(rest, "/") {
-		key, value, _ := strings.Cut(word, "=")
-		switch {
-		case !restricted:
-		case key == "since":
-			f.Since, err = s.parseTime(key, value)
-		case key == "until":
-			f.Until, err = s.parseTime(key, value)
-		case i == 0:
-			f.Workers, err = s.parseWorkers(layout, word)
-		default:
-			err = s.wrong("layout's option %q: must be since=TIME or until=TIME", word)
-		}
-		if err != nil {
+	if restricted {
+		if f.Workers, err = s.parseWorkers(layout, list); err != nil {
 			return err
 		}
 	}
-	if !f.Until.IsZero() && !f.Since.Before(f.Until) {
-		return s.wrong("until %q: must be after since", f.Until.Format(time.RFC3339Nano))
-	}
 	s.Layouts = append(s.Layouts, f)
 	return nil
-}
-
-func (s *Side) parseTime(field, word string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(form, word); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, s.wrong("%s %q: must be a date, or a time with its zone such as 2026-11-21T10:00:00Z", field, word)
 }
 
 // parseWorkers reads worker numbers and ranges: 0-3,8.

@@ -3,7 +3,6 @@ package merge_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"snowfence.example/snowfence/cmd/snowfence/forensics/merge"
 )
@@ -56,16 +55,13 @@ func TestNamespacesAreNamedBehindTheLastHash(t *testing.T) {
 	}
 }
 
-func TestLayoutsTakeWorkersAndTimes(t *testing.T) {
-	f := parse(t, "layout:twitter#8,0-3,4-5,2/since=2020-01-01/until=2024-06-01T12:00:00+02:00", "other")[0].Layouts[0]
+func TestLayoutsTakeWorkers(t *testing.T) {
+	f := parse(t, "layout:twitter#8,0-3,4-5,2", "other")[0].Layouts[0]
 	want := []merge.Workers{{First: 0, Last: 5}, {First: 8, Last: 8}}
 	if len(f.Workers) != 2 || f.Workers[0] != want[0] || f.Workers[1] != want[1] {
 		t.Errorf("workers %v, want %v", f.Workers, want)
 	}
-	if f.Since.Format(time.RFC3339) != "2020-01-01T00:00:00Z" || f.Until.Format(time.RFC3339) != "2024-06-01T10:00:00Z" {
-		t.Errorf("from %s to %s", f.Since, f.Until)
-	}
-	if f := parse(t, "layout:ms41-worker10-seq12@2026-01-01#since=2026-02-01", "other")[0].Layouts[0]; len(f.Workers) != 1 || f.Workers[0].Last != 1023 {
+	if f := parse(t, "layout:ms41-worker10-seq12@2026-01-01", "other")[0].Layouts[0]; len(f.Workers) != 1 || f.Workers[0].Last != 1023 {
 		t.Errorf("workers %v", f.Workers)
 	}
 }
@@ -85,9 +81,6 @@ func TestWrongSidesAreNamedWithTheirField(t *testing.T) {
 		{[]string{"x", "layout:twitter#0-1024"}, `side B: worker numbers "0-1024": must be from 0 to 1023 in the layout ms41-datacenter5`},
 		{[]string{"x", "layout:twitter#3-1"}, `worker numbers "3-1": a range must not go down`},
 		{[]string{"x", "layout:twitter#one"}, `worker numbers "one": must be numbers and ranges such as 0-3,8`},
-		{[]string{"x", "layout:twitter#0/until=soon"}, `side B: until "soon": must be a date`},
-		{[]string{"x", "layout:twitter#0/since=2026-01-02/until=2026-01-01"}, `until "2026-01-01T00:00:00Z": must be after since`},
-		{[]string{"x", "layout:twitter#0/for=ever"}, `layout's option "for=ever": must be since=TIME or until=TIME`},
 		{[]string{"x", "etcd://user:hush@host/ids"}, `side B: source "etcd:…": is a store and no source of ids: write namespace:URL#NAME`},
 		{[]string{"x", "file:/srv/ids"}, `is a store and no source of ids`},
 		{[]string{"A=x", "B=y", "z", "A=w", "layout:twitter"}, ""},
