@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/engine"
 	"snowfence.example/snowfence/daemon/openstore"
 	"snowfence.example/snowfence/internal/testkit"
@@ -88,7 +89,8 @@ func TestSQLColumnsAreRead(t *testing.T) {
 		// The password may come of the environment.
 		at, _, _ := strings.Cut(url, ":fence")
 		at += ":${SECRET}" + url[strings.LastIndexByte(url, '@'):]
-		if items, _, err := columnOf(t, at, Options{Query: "SELECT 8", Expand: expand("SECRET=" + testkit.SQLPassword)}); shown(items) != "8@1" || err != nil {
+		expand := func(url string) (string, error) { return config.Expand(url, []string{"SECRET=" + testkit.SQLPassword}) }
+		if items, _, err := columnOf(t, at, Options{Query: "SELECT 8", Expand: expand}); shown(items) != "8@1" || err != nil {
 			t.Errorf("a password of the environment: %s, %v", shown(items), err)
 		}
 	})
