@@ -19,9 +19,9 @@ import (
 
 // idSourceHelp is the part of verbs' help about sources.
 const idSourceHelp = `A source is a file, - for standard input, or the URL of a database. Files and
-streams hold one id a line, in one spelling, or CSV with --column; gzip and zstd
-are recognised. Blank lines and lines that begin with # are left out. Hex of
-less than 16 digits needs 0x in front. A database,
+streams hold one id a line, or CSV with --column; gzip and zstd are recognised.
+Blank lines and lines that begin with # are left out. Ids are decimal, or hex
+with 0x in front; --encoding is for others. A database,
 postgres://USER@HOST/DATABASE or mysql://..., needs a statement that returns one
 column; ${NAME} in its URL is a variable.
 
@@ -77,7 +77,7 @@ func (f *idFlags) add(p program, cmd *cobra.Command, layout string, limit int, o
 	}
 	f.options = p.reading()
 	flags := cmd.Flags()
-	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: the one of the first id that tells)")
+	encodingFlag(cmd, &f.options.Encoding, "encoding of the ids: %s (default: decimal, or hex with 0x)")
 	flags.Var(textFlag(&f.options.Column, "NAME|N"), "column", "column of CSV, by its name in the header or by its number from 1")
 	flags.Var(textFlag(&f.options.Query, "SQL"), "query", "statement of databases that returns one column")
 	f.memory, f.limit = idsort.DefaultMemory, limit

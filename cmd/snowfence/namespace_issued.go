@@ -34,9 +34,10 @@ const lastID = "--last-id"
 // givenOut is what is known to have been given out. A store that is older was restored, and would give it again.
 type givenOut struct {
 	program
-	ids     []snowfence.ID
-	places  []string
-	numbers []string // NAME=NUMBER
+	ids      []snowfence.ID
+	places   []string
+	encoding decode.Encoding // of the places
+	numbers  []string        // NAME=NUMBER
 
 	compared uint64 // ids of this store's datacenters
 	foreign  uint64 // ids of others
@@ -47,6 +48,7 @@ func (i *givenOut) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Func(strings.TrimPrefix(lastID, "--"), "greatest `ID` known of the namespace, or of a worker id; may be repeated", lastIDs(&i.ids))
 	flags.StringArrayVar(&i.places, "ids", nil, "file or column with ids of the namespace, as 'snowfence check' names it; may be repeated")
+	encodingFlag(cmd, &i.encoding, "encoding of --ids: %s (default: decimal, or hex with 0x)")
 	flags.StringArrayVar(&i.numbers, "last-number", nil, "greatest number of a counter that is no daily sequence: NAME=NUMBER; may be repeated")
 }
 
@@ -159,7 +161,9 @@ func (i *givenOut) read(ctx context.Context, text string, see func(snowfence.ID)
 	if err != nil {
 		return "", err
 	}
-	from, err := source.Open(ctx, place.Name, place.Options(i.reading()))
+	options := i.reading()
+	options.Encoding = i.encoding
+	from, err := source.Open(ctx, place.Name, place.Options(options))
 	if err != nil {
 		return "", unavailable(err)
 	}

@@ -54,7 +54,7 @@ var files = places{
 	"cmd/snowfence/forensics/source/reader.go": {
 		"source: a word is hex": {
 			old:  "id, as, err := decode.Read(string(text), r.encoding)",
-			new:  "id, as, err := decode.Read(string(text), r.encoding)\n\tif r.encoding == \"\" && err != nil {\n\t\tid, as, err = decode.Read(string(text), decode.Hex)\n\t}",
+			new:  "id, as, err := decode.Read(string(text), r.encoding)\n\tif r.encoding == \"\" && err != nil {\n\t\tid, _, err = decode.Read(string(text), decode.Hex)\n\t\tas = decode.Decimal\n\t}",
 			test: "TestWhatIsNotUnderstoodWholeIsRefused",
 		},
 	},

@@ -6,8 +6,7 @@
 //	postgres://user@host/db      a column of PostgreSQL
 //	mysql://user@host/db         a column of MySQL or MariaDB; mariadb:// too
 //
-// It promises that every id is read exactly. Any other text is an [InvalidError]. A text with several readings is read as the likeliest, and a source whose texts are
-// not all of one encoding is refused. A packed stream that breaks off is an error, and so is a header
+// It promises that every id is read exactly. Any other text is an [InvalidError]. A packed stream that breaks off is an error, and so is a header
 // that was not announced. Each line, or record, is an id, or is refused, but for blank ones and
 // comments.
 //

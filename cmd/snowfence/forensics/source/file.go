@@ -10,7 +10,6 @@ import (
 	"os"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/internal/decode"
 )
 
 const (
@@ -125,10 +124,10 @@ func (l *lines) next(r *reader) (Item, error) {
 }
 
 // fill takes lines that are plain decimals, as nearly all are, while they are in the buffer as a whole.
-func (l *lines) fill(r *reader, items []Item) (n int, err error) {
+func (l *lines) fill(r *reader, items []Item) (n int) {
 	window, _ := l.Peek(l.Buffered())
 	taken := 0
-	for n < len(items) && err == nil && r.decimal() {
+	for n < len(items) && r.decimal() {
 		line := window[taken:]
 		v, end := plain(line)
 		if end > 0 && end < len(line) && line[end] == '\r' {
@@ -137,15 +136,13 @@ func (l *lines) fill(r *reader, items []Item) (n int, err error) {
 		if end == 0 || end == len(line) || line[end] != '\n' {
 			break
 		}
-		if err = r.agree(decode.Decimal, l.at+1); err == nil {
-			l.at++
-			items[n] = Item{snowfence.ID(v), l.at}
-			n++
-			taken += end + 1
-		}
+		l.at++
+		items[n] = Item{snowfence.ID(v), l.at}
+		n++
+		taken += end + 1
 	}
 	_, _ = l.Discard(taken) // so much is buffered
-	return n, err
+	return n
 }
 
 // line takes the next line with its end, if it has one, or the beginning of one that is too long.

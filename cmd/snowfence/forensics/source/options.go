@@ -10,7 +10,7 @@ import (
 
 // Options say how sources are read.
 type Options struct {
-	// Encoding is how ids are spelt in texts. Empty means any.
+	// Encoding is how ids are spelt in texts. Empty means decimal, or hex with 0x in front.
 	Encoding decode.Encoding
 	// Column is the column of CSV, by its name in the header or by its number from 1 without a header.
 	// A file or stream without a Column has one id a line.

@@ -15,16 +15,13 @@ import (
 
 // reader is the [Source] for all kinds of sources: it reads texts as ids, and refuses others.
 //
-// A text may be an id in several encodings: 16 digits are decimal, and hex too. It is
-// read as the likeliest, and that must be the same for all of a source, but for hex that
-// 0x marks: else the source is refused, since one of the ids may be misread.
+// A text may be an id in several encodings: 16 digits are decimal, and hex too. So it is
+// decimal, or hex that 0x marks, unless an encoding is given.
 type reader struct {
 	scanner
 	name     string
 	unit     string          // of its places: "line", "row"
-	encoding decode.Encoding // given; empty: any
-	taken    decode.Encoding // what the first text was read as, if none is given
-	first    uint64          // where that stood
+	encoding decode.Encoding // given; empty: decimal, or hex that 0x marks
 }
 
 // scanner finds the ids of one kind of source.
@@ -55,11 +52,8 @@ func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
 	text, isText := r.scanner.(*lines)
 	for n < len(items) && (n == 0 || r.ready()) {
 		if isText {
-			filled, err := text.fill(r, items[n:])
-			if n += filled; err != nil {
-				return n, err
-			}
-			if filled > 0 {
+			if filled := text.fill(r, items[n:]); filled > 0 {
+				n += filled
 				continue
 			}
 		}
@@ -82,16 +76,17 @@ func (r *reader) Read(ctx context.Context, items []Item) (n int, err error) {
 // read reads a text that stood at a place.
 func (r *reader) read(text []byte, at uint64) (Item, error) {
 	if v, length := plain(text); length > 0 && length == len(text) && r.decimal() {
-		return Item{snowfence.ID(v), at}, r.agree(decode.Decimal, at)
+		return Item{snowfence.ID(v), at}, nil
 	}
 	id, as, err := decode.Read(string(text), r.encoding)
+	marked := as == decode.Hex && len(text) > 1 && text[1]|0x20 == 'x' // which is no digit
+	if err == nil && r.encoding == "" && as != decode.Decimal && !marked {
+		err = fault("decimal", string(text), "may be %s: name it by --encoding %s", as, as)
+	}
 	if err != nil {
 		return Item{}, r.refuse(at, err, hintOf(string(text), at))
 	}
-	if len(text) > 1 && text[1]|0x20 == 'x' && as == decode.Hex {
-		return Item{id, at}, nil // its prefix marks it
-	}
-	return Item{id, at}, r.agree(as, at)
+	return Item{id, at}, nil
 }
 
 // decimal reports whether plain decimals are ids.
@@ -108,19 +103,6 @@ func plain(text []byte) (v uint64, length int) {
 		return 0, 0
 	}
 	return v, length
-}
-
-// agree returns an error if a text was read as another encoding than the first.
-func (r *reader) agree(e decode.Encoding, at uint64) error {
-	switch {
-	case r.taken == e || r.encoding != "":
-		return nil
-	case r.taken != "":
-		return wrong("encoding", "%s: %s looks like %s, and %s like %s: must be said, as all of a source are read in one encoding",
-			r.name, r.Place(r.first), r.taken, r.Place(at), e)
-	}
-	r.taken, r.first = e, at
-	return nil
 }
 
 // refuse returns the error for an invalid text.
