@@ -109,7 +109,7 @@ cmd/snowfence/internal/sqlfunc .
 cmd/snowfence/forensics/imports . internal/roster internal/stored internal/text | github.com/go-zookeeper/zk
 cmd/snowfence/internal/idtext . cmd/snowfence/internal/page internal/decode
 cmd/snowfence/internal/registers . cmd/snowfence/internal/page counter internal/decode internal/roster internal/text
-cmd/snowfence/forensics/merge . cmd/snowfence/forensics/idsort cmd/snowfence/forensics/source daemon/engine internal/roster internal/text store
+cmd/snowfence/forensics/merge . cmd/snowfence/forensics/check cmd/snowfence/forensics/idsort cmd/snowfence/forensics/source daemon/engine internal/roster internal/text store
 cmd/snowfence/internal/doctor ! . cmd/snowfence/internal/page counter daemon daemon/builtin daemon/config daemon/engine daemon/openstore internal/disk internal/lease internal/roster internal/stored internal/text store store/filestore
 cmd/snowfence/internal/systemd ! . cmd/snowfence/internal/page daemon | github.com/coreos/go-systemd/v22
 cmd/snowfence/internal/wrap ! . daemon/kind internal/lend | github.com/coreos/go-systemd/v22 golang.org/x/sys

@@ -44,14 +44,17 @@ func Run(ctx context.Context, inputs []idsort.Input, cfg Config) (Report, error)
 	}
 	c.Sorted = sorted
 	j := &judge{checker: c, subjects: map[subject]*pairs{}, lines: map[line]*course{}, all: map[[2]int]*between{}}
-	t := &tally{checker: c, judge: j, within: make([]uint64, len(inputs)), between: map[[2]int]uint64{}}
-	t.report.Between, t.report.Named = []Pair{}, []Duplicate{} // JSON has null for nil
-	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
+	var groups []int // each input is one
+	for i := range inputs {
+		groups = append(groups, i)
+	}
+	t := NewTally(sorted, groups, false, cfg.Limit)
+	t.pair = j.add
+	if err := cmp.Or(sorted.Each(ctx, t.Add), sorted.Close()); err != nil {
 		return Report{}, err
 	}
-	report := t.end()
-	report.Spilled = sorted.Spilled()
-	return report, nil
+	t.End()
+	return c.report(t, j.causes()), nil
 }
 
 // where turns a position into a place.

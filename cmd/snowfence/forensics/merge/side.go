@@ -15,7 +15,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// MaxSides is the most sides of one merge: an id's sides are the bits of one number.
+// MaxSides is the most sides of one merge.
 const MaxSides = 64
 
 // Side is a part of a merge. Its name is given, or else A, B, …

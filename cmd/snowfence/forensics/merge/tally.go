@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/bits"
+	"maps"
 	"slices"
 
-	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/cmd/snowfence/forensics/check"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 	"snowfence.example/snowfence/cmd/snowfence/forensics/source"
 )
-
-// maxStands is how many of the places of one id are named.
-const maxStands = 8
 
 // Stand is a place of an id: its side, its source, and the place there.
 type Stand struct {
@@ -45,21 +42,6 @@ type Data struct {
 	First []Clash `json:"first"`
 }
 
-// tally counts the ids on several sides, in the report.
-type tally struct {
-	Config
-	*idsort.Sorted
-	sides   []SideReport
-	data    Data
-	between []uint64 // by the numbers of both sides
-
-	// Of the present id: its rows, by side, too, its sides as bits, and first positions.
-	id       snowfence.ID
-	all, set uint64
-	rows     []uint64
-	places   []uint64
-}
-
 // read reads all ids, and counts them.
 func (c Config) read(ctx context.Context, r *Report) error {
 	side := "" // of the source that is being read
@@ -78,84 +60,40 @@ func (c Config) read(ctx context.Context, r *Report) error {
 	default:
 		return &SideError{Side: side, Reason: err}
 	}
-	n := len(c.Sides)
-	t := &tally{
-		Config: c, Sorted: sorted, sides: r.Sides, data: Data{Between: []Pair{}, First: []Clash{}},
-		between: make([]uint64, n*n), rows: make([]uint64, n),
-	}
+	groups := make([]int, len(c.Inputs)) // the sides
 	for n, in := range sorted.Inputs {
-		side := &r.Sides[c.Inputs[n].Side]
+		groups[n] = c.Inputs[n].Side
+		side := &r.Sides[groups[n]]
 		s := &SourceReport{Source: in.Name(), IDs: in.IDs, Rounded: in.Rounding.Text()}
 		side.IDs, side.Sources = side.IDs+in.IDs, append(side.Sources, s)
 	}
-	if err := cmp.Or(sorted.Each(ctx, t.add), sorted.Close()); err != nil {
+	t := check.NewTally(sorted, groups, true, c.Shown)
+	if err := cmp.Or(sorted.Each(ctx, t.Add), sorted.Close()); err != nil {
 		return err
 	}
-	t.end()
-	if slices.ContainsFunc(c.Inputs, func(in Input) bool { return in.Side != c.Inputs[0].Side }) {
-		r.Data = &t.data
-	}
+	t.End()
+	c.report(t, r)
 	return nil
 }
 
-// add takes the rows that come next, in ascending order of the ids as unsigned numbers.
-func (t *tally) add(items []source.Item) error {
-	for _, item := range items {
-		if item.ID != t.id {
-			t.next()
-			t.id = item.ID
-		}
-		source, _ := t.Stand(item.At)
-		side := t.Config.Inputs[source].Side
-		t.all++
-		t.set |= 1 << side
-		t.rows[side]++
-		// At least one place of each side is named.
-		if len(t.places) < maxStands || t.rows[side] == 1 {
-			t.places = append(t.places, item.At)
-		}
+// report adds what was counted.
+func (c Config) report(t *check.Tally, r *Report) {
+	for n := range t.Twice {
+		r.Sides[n].Twice, r.Sides[n].Clashing = t.Twice[n], t.By[n]
 	}
-	return nil
-}
-
-// next counts the id whose rows are complete.
-func (t *tally) next() {
-	clash := bits.OnesCount64(t.set) > 1
-	for left := t.set; left != 0; left &= left - 1 {
-		n := bits.TrailingZeros64(left)
-		side := &t.sides[n]
-		if t.rows[n] > 1 {
-			side.Twice++
-		}
-		t.rows[n] = 0
-		if !clash {
-			continue
-		}
-		side.Clashing++
-		for others := left & (left - 1); others != 0; others &= others - 1 {
-			t.between[n*len(t.sides)+bits.TrailingZeros64(others)]++
-		}
+	if len(t.Groups) == 0 || t.Groups[0] == t.Groups[len(t.Groups)-1] {
+		return
 	}
-	if clash {
-		t.data.Clashing++
-		if len(t.data.First) < t.Shown {
-			c := Clash{ID: t.id.String(), Rows: t.all}
-			for _, at := range t.places {
-				n, in := t.Stand(at)
-				c.Stands = append(c.Stands, Stand{t.Sides[t.Config.Inputs[n].Side], t.Sorted.Inputs[n].Name(), t.Sorted.Inputs[n].Place(in)})
-			}
-			t.data.First = append(t.data.First, c)
-		}
+	r.Data = &Data{Clashing: t.Repeated, Between: []Pair{}, First: []Clash{}}
+	for _, p := range slices.SortedFunc(maps.Keys(t.Between), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		r.Data.Between = append(r.Data.Between, Pair{[2]string{c.Sides[p[0]], c.Sides[p[1]]}, t.Between[p]})
 	}
-	t.all, t.set, t.places = 0, 0, t.places[:0]
-}
-
-// end counts the last id, and lists the pairs of sides.
-func (t *tally) end() {
-	t.next()
-	for i, n := range t.between {
-		if n > 0 {
-			t.data.Between = append(t.data.Between, Pair{[2]string{t.Sides[i/len(t.Sides)], t.Sides[i%len(t.Sides)]}, n})
+	for _, n := range t.Named {
+		clash := Clash{ID: n.ID.String(), Rows: n.Count}
+		for _, at := range n.Places {
+			input, in := t.Stand(at)
+			clash.Stands = append(clash.Stands, Stand{c.Sides[t.Groups[input]], t.Inputs[input].Name(), t.Inputs[input].Place(in)})
 		}
+		r.Data.First = append(r.Data.First, clash)
 	}
 }
