@@ -2,7 +2,6 @@ package testkit
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -78,7 +77,7 @@ func EtcdLeader(ctx context.Context, servers []*Server) *Server {
 			} `json:"header"`
 			Leader string `json:"leader"`
 		}
-		if err := etcdCall(ctx, s, http.MethodPost, "/v3/maintenance/status", &status); err == nil && status.Leader == status.Header.Member {
+		if err := call(ctx, s, http.MethodPost, "/v3/maintenance/status", struct{}{}, &status); err == nil && status.Leader == status.Header.Member {
 			return s
 		}
 	}
@@ -114,24 +113,11 @@ func etcdHealthy(ctx context.Context, s *Server) error {
 	var health struct {
 		Health string `json:"health"`
 	}
-	if err := etcdCall(ctx, s, http.MethodGet, "/health", &health); err != nil {
+	if err := call(ctx, s, http.MethodGet, "/health", nil, &health); err != nil {
 		return err
 	}
 	if health.Health != "true" {
 		return fmt.Errorf("health is %q", health.Health)
 	}
 	return nil
-}
-
-func etcdCall(ctx context.Context, s *Server, method, path string, answer any) error {
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr()+path, strings.NewReader("{}"))
-	if err != nil {
-		return err
-	}
-	response, err := Client().Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return json.NewDecoder(response.Body).Decode(answer)
 }

@@ -103,7 +103,7 @@ func StartKubernetes(t testing.TB, arguments ...string) *Kubernetes {
 			}, arguments...)
 		},
 		Ready: func(ctx context.Context, s *Server) error {
-			return kubernetesCall(ctx, "http://"+s.Addr(), "", http.MethodGet, "/readyz", nil, nil)
+			return call(ctx, s, http.MethodGet, "/readyz", nil, nil)
 		},
 	})
 	k.Must(t, http.MethodPost, "/api/v1/namespaces", map[string]any{"metadata": map[string]any{"name": KubernetesNamespace}}, nil)
@@ -120,7 +120,7 @@ func (k *Kubernetes) Leases(namespace string, name ...string) string {
 
 // Call asks the API server as the admin. body is encoded as JSON, and the answer decoded, unless they are nil.
 func (k *Kubernetes) Call(ctx context.Context, method, path string, body, answer any) error {
-	return kubernetesCall(ctx, "http://"+k.Addr(), "", method, path, body, answer)
+	return call(ctx, k.Server, method, path, body, answer)
 }
 
 // Must is Call that has to succeed, in the end: a server that has just started may not be ready for everything.
@@ -246,18 +246,19 @@ func (k *Kubernetes) Compact(ctx context.Context) error {
 			Revision string `json:"revision"`
 		} `json:"header"`
 	}
-	err := etcdCall(ctx, k.Etcd, http.MethodPost, "/v3/maintenance/status", &status)
+	err := call(ctx, k.Etcd, http.MethodPost, "/v3/maintenance/status", struct{}{}, &status)
 	if err != nil {
 		return err
 	}
-	err = kubernetesCall(ctx, "http://"+k.Etcd.Addr(), "", http.MethodPost, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, nil)
+	err = call(ctx, k.Etcd, http.MethodPost, "/v3/kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true}, nil)
 	if err != nil && strings.Contains(err.Error(), "has been compacted") {
 		return nil
 	}
 	return err
 }
 
-func kubernetesCall(ctx context.Context, server, token, method, path string, body, answer any) error {
+// call asks a server over HTTP. body is encoded as JSON, and the answer decoded, unless they are nil.
+func call(ctx context.Context, s *Server, method, path string, body, answer any) error {
 	var content []byte
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -266,16 +267,13 @@ func kubernetesCall(ctx context.Context, server, token, method, path string, bod
 		}
 		content = encoded
 	}
-	request, err := http.NewRequestWithContext(ctx, method, server+path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.Addr()+path, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := Client().Do(request)
 	if err != nil {
