@@ -11,41 +11,11 @@ import (
 	"github.com/bwmarrin/snowflake"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/bench/contest"
 )
 
 // perMillisecond is the twitter layout's cap: 12 bits of sequence a tick.
 const perMillisecond = 4096
-
-// fullRate measures how close to the layout's cap greedy callers get, the processor time of it, and the
-// longest call. It returns the goals that were missed.
-func fullRate(lasts time.Duration) (missed []string, err error) {
-	twitter, err := snowfence.PresetByName("twitter")
-	if err != nil {
-		return nil, err
-	}
-	fmt.Printf("\n# Full rate of the twitter layout, %d ids a ms, kept up for %s\n\n", perMillisecond, lasts)
-	fmt.Printf("%-34s %12s %8s %8s %12s\n", "", "ids a s", "of cap", "cores", "longest call")
-	for _, callers := range []int{1, 16} {
-		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: twitter.Layout, Worker: new(int64), Until: twitter.Layout.HorizonTick()})
-		if err != nil {
-			return nil, err
-		}
-		failed, err := keepUp("snowfence", callers, lasts, func() error { _, err := g.Next(context.Background()); return err })
-		if err != nil {
-			return nil, err
-		}
-		missed = append(missed, failed...)
-		snowflake.NodeBits, snowflake.StepBits, snowflake.Epoch = 10, 12, 1288834974657
-		node, err := snowflake.NewNode(1)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := keepUp("bwmarrin", callers, lasts, func() error { node.Generate(); return nil }); err != nil {
-			return nil, err
-		}
-	}
-	return missed, nil
-}
 
 // The goals of the full rate: at least this part of the cap, for at most this part of a core.
 const (
@@ -53,36 +23,53 @@ const (
 	mostCores  = 0.25
 )
 
-// keepUp runs callers that take ids as fast as they can: first without looking at the clock,
-// in ten parts, for the rate and its cost, and then half as long with every call timed, for the
-// longest. The goals are Snowfence's. It returns the missed goals.
-func keepUp(name string, callers int, lasts time.Duration, call func() error) (missed []string, err error) {
-	const parts = 10
-	var caps, cores []float64
-	for range parts {
-		before := processorTime()
-		rate, _, err := run(callers, lasts/parts, 64, call)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		caps = append(caps, rate/(perMillisecond*1000))
-		cores = append(cores, (processorTime()-before).Seconds()/(lasts/parts).Seconds())
-	}
-	_, longest, err := run(callers, lasts/2, 1, call)
+// fullRate measures how close to the layout's cap greedy callers get, the processor time of it, and the
+// longest call.
+func fullRate(lasts time.Duration) (missed, err error) {
+	twitter, err := snowfence.PresetByName("twitter")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	title := fmt.Sprintf("%s, %d goroutines", name, callers)
-	ofCap, capNoise := settle(caps)
-	used, usedNoise := settle(cores)
-	ok := name != "snowfence" || ofCap+capNoise >= leastOfCap && used-usedNoise <= mostCores
-	fmt.Printf("%-34s %12.0f %7.1f%% %8.2f %12s%s\n", title,
-		ofCap*perMillisecond*1000, 100*ofCap, used, longest.Round(10*time.Microsecond), verdict(ok))
-	if !ok {
-		missed = append(missed, fmt.Sprintf("%s: %.1f%% ± %.1f of the cap, must be at least %.0f%%; %.2f ± %.2f cores, must be at most %.2f",
-			title, 100*ofCap, 100*capNoise, 100*leastOfCap, used, usedNoise, mostCores))
+	longest := map[string]time.Duration{}
+	c := contest.Contest{Title: fmt.Sprintf("Full rate of the twitter layout, %d ids a ms, kept up for %s", perMillisecond, lasts), Rounds: 10}
+	for _, callers := range []int{1, 16} {
+		g, err := snowfence.NewGenerator(snowfence.GeneratorConfig{Layout: twitter.Layout, Worker: new(int64), Until: twitter.Layout.HorizonTick()})
+		if err != nil {
+			return nil, err
+		}
+		snowflake.NodeBits, snowflake.StepBits, snowflake.Epoch = 10, 12, 1288834974657
+		node, err := snowflake.NewNode(1)
+		if err != nil {
+			return nil, err
+		}
+		add := func(name string, call func() error) {
+			c.Contenders = append(c.Contenders, contest.Contender{Name: name, Run: func(context.Context) (contest.Sample, error) {
+				s, slowest, err := keepUp(callers, lasts/time.Duration(c.Rounds), call)
+				longest[name] = max(longest[name], slowest)
+				return s, err
+			}})
+		}
+		ours := fmt.Sprintf("snowfence, %d goroutines", callers)
+		add(ours, func() error { _, err := g.Next(context.Background()); return err })
+		add(fmt.Sprintf("bwmarrin, %d goroutines", callers), func() error { node.Generate(); return nil })
+		c.Goals = append(c.Goals, contest.Goal{Figure: "of cap", Name: ours, Least: leastOfCap}, contest.Goal{Figure: "cores", Name: ours, Most: mostCores})
 	}
-	return missed, nil
+	missed, err = c.Run(context.Background())
+	fmt.Println("longest calls:", longest)
+	return missed, err
+}
+
+// keepUp runs callers that take ids as fast as they can: first without looking at the clock, for the
+// rate and its cost, and then half as long with every call timed, for the longest.
+func keepUp(callers int, lasts time.Duration, call func() error) (s contest.Sample, longest time.Duration, err error) {
+	before := processorTime()
+	rate, _, err := run(callers, lasts, 64, call)
+	if err != nil {
+		return nil, 0, err
+	}
+	s = contest.Sample{"of cap": rate / (perMillisecond * 1000), "cores": (processorTime() - before).Seconds() / lasts.Seconds()}
+	_, longest, err = run(callers, lasts/2, 1, call)
+	return s, longest, err
 }
 
 // run returns the ids a second that the callers made in all, and the longest

@@ -13,11 +13,13 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
 	"time"
+
+	"snowfence.example/snowfence/bench/serving"
 )
 
 func main() {
@@ -29,18 +31,9 @@ func main() {
 	fmt.Printf("%s %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	missed, err := speed(*rounds, *each)
 	if err == nil {
-		var failed []string
+		var failed error
 		failed, err = fullRate(*full)
-		missed = append(missed, failed...)
+		missed = errors.Join(missed, failed)
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
-	for _, goal := range missed {
-		fmt.Fprintln(os.Stderr, "bench: missed:", goal)
-	}
-	if len(missed) > 0 {
-		os.Exit(1)
-	}
+	serving.Exit("bench", missed, err)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,16 +12,8 @@ import (
 	google "github.com/google/uuid"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/bench/serving"
+	"snowfence.example/snowfence/bench/contest"
 )
-
-// contender is one way to make ids, by one goroutine.
-type contender struct {
-	name  string
-	batch int    // ids a call
-	peer  string // the contender that the printed ratio refers to
-	make  func() (run func(n int) error, err error)
-}
 
 // The names of the contenders that goals are about.
 const (
@@ -36,96 +26,55 @@ const (
 	bareOne  = "bare clock and add"
 )
 
-// A goal says how much an id may cost, as a ratio to a peer.
-type goal struct {
-	name, peer string
-	most       float64
+// cost is the figure that is measured.
+const cost = "ns an id"
+
+// speed measures the cost of an id without waits, by one goroutine.
+func speed(rounds int, each time.Duration) (missed, err error) {
+	const googleOne, gofrsOne = "google/uuid, version 7", "gofrs/uuid, version 7"
+	return contest.Contest{
+		Title:  fmt.Sprintf("Cost of an id, runs of %s", each),
+		Rounds: rounds,
+		Contenders: []contest.Contender{
+			contender(peerOne, 1, each, bwmarrin),
+			contender(bareOne, 1, each, bare),
+			contender(nextOne, 1, each, next),
+			contender(fill64, 64, each, fill(64)),
+			contender(fill1000, 1000, each, fill(1000)),
+			contender(wideOne, 1, each, nextWide(wideLike)),
+			contender(uuidOne, 1, each, nextWide(wideUUID)),
+			contender(googleOne, 1, each, googleV7),
+			contender(gofrsOne, 1, each, gofrsV7),
+		},
+		Goals: []contest.Goal{
+			{Figure: cost, Name: nextOne, Peer: bareOne, Most: 1.10},
+			{Figure: cost, Name: nextOne, Peer: peerOne, Most: 1.0},
+			{Figure: cost, Name: fill64, Peer: peerOne, Most: 0.030},
+			{Figure: cost, Name: fill1000, Peer: peerOne, Most: 0.012},
+			{Figure: cost, Name: wideOne, Peer: nextOne, Most: 1.3},
+			{Figure: cost, Name: uuidOne, Peer: nextOne, Most: 1.3},
+			{Figure: cost, Name: googleOne, Peer: nextOne},
+			{Figure: cost, Name: gofrsOne, Peer: nextOne},
+		},
+	}.Run(context.Background())
 }
 
-func goals() []goal {
-	return []goal{
-		{nextOne, bareOne, 1.10},
-		{nextOne, peerOne, 1.0},
-		{fill64, peerOne, 0.030},
-		{fill1000, peerOne, 0.012},
-		{wideOne, nextOne, 1.3},
-		{uuidOne, nextOne, 1.3},
-	}
-}
-
-func contenders() []contender {
-	return []contender{
-		{peerOne, 1, peerOne, bwmarrin},
-		{bareOne, 1, peerOne, bare},
-		{nextOne, 1, peerOne, next},
-		{fill64, 64, peerOne, fill(64)},
-		{fill1000, 1000, peerOne, fill(1000)},
-		{wideOne, 1, nextOne, nextWide(wideLike)},
-		{uuidOne, 1, nextOne, nextWide(wideUUID)},
-		{"google/uuid, version 7", 1, nextOne, googleV7},
-		{"gofrs/uuid, version 7", 1, nextOne, gofrsV7},
-	}
-}
-
-// speed measures the cost of an id without waits. It returns the goals that
-// were missed.
-func speed(rounds int, each time.Duration) (missed []string, err error) {
-	all := contenders()
-	fmt.Printf("\n# Cost of an id, ns (%d interleaved rounds of %s)\n\n", rounds, each)
-	runs := make(map[string][]float64)
-	for range rounds {
-		for _, c := range all {
-			ns, err := c.measure(each)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", c.name, err)
-			}
-			runs[c.name] = append(runs[c.name], ns)
-		}
-	}
-	fmt.Printf("%-28s %9s %9s  %s\n", "median", "ns an id", "ratio", "to")
-	for _, c := range all {
-		ratio, _ := compare(runs[c.name], runs[c.peer])
-		fmt.Printf("%-28s %9.2f %9.3f  %s\n", c.name, serving.Median(runs[c.name]), ratio, c.peer)
-	}
-	fmt.Printf("\n%-28s %9s %9s %9s  %s\n", "goal", "ratio", "noise", "at most", "to")
-	for _, g := range goals() {
-		ratio, noise := compare(runs[g.name], runs[g.peer])
-		ok := ratio-noise <= g.most
-		if !ok {
-			missed = append(missed, fmt.Sprintf("%s: %.3f of %s, must be at most %.3f; the noise is %.3f", g.name, ratio, g.peer, g.most, noise))
-		}
-		fmt.Printf("%-28s %9.3f %9.3f %9.3f  %s%s\n", g.name, ratio, noise, g.most, g.peer, verdict(ok))
-	}
-	return missed, nil
-}
-
-// compare returns the median of the ratios of two contenders, round by round, and its noise. The
-// two ran within one round, so load that comes and goes is in both.
-func compare(ours, peers []float64) (ratio, noise float64) {
-	ratios := make([]float64, len(ours))
-	for i := range ours {
-		ratios[i] = ours[i] / peers[i]
-	}
-	return settle(ratios)
-}
-
-// settle returns the median and its noise: two standard errors of it. A median's standard error is
-// 1.253 standard deviations by the root of n, and an interquartile range is 1.349 deviations.
-func settle(xs []float64) (middle, noise float64) {
-	sorted := slices.Sorted(slices.Values(xs))
-	n := len(sorted)
-	spread := sorted[3*n/4] - sorted[n/4]
-	return serving.Median(xs), 2 * 1.253 / 1.349 * spread / math.Sqrt(float64(n))
+// contender is one way to make ids, by calls that make some each.
+func contender(name string, batch int, each time.Duration, prepare func() (run func(n int) error, err error)) contest.Contender {
+	return contest.Contender{Name: name, Run: func(context.Context) (contest.Sample, error) {
+		ns, err := measure(batch, each, prepare)
+		return contest.Sample{cost: ns}, err
+	}}
 }
 
 // measure returns the nanoseconds of wall time that an id costs.
-func (c contender) measure(each time.Duration) (float64, error) {
-	run, err := c.make()
+func measure(batch int, each time.Duration, prepare func() (run func(n int) error, err error)) (float64, error) {
+	run, err := prepare()
 	if err != nil {
 		return 0, err
 	}
 	const warm = 20_000
-	if err := run(warm/c.batch + 1); err != nil {
+	if err := run(warm/batch + 1); err != nil {
 		return 0, err
 	}
 	// As many calls as fill the time, found by doubling.
@@ -137,7 +86,7 @@ func (c contender) measure(each time.Duration) (float64, error) {
 		}
 		took := time.Since(start)
 		if took >= each/2 {
-			return float64(took.Nanoseconds()) / float64(n*c.batch), nil
+			return float64(took.Nanoseconds()) / float64(n*batch), nil
 		}
 		n = int(float64(n) * min(100, max(1.5, 0.8*float64(each)/float64(took+1))))
 	}
@@ -275,11 +224,4 @@ func bare() (func(int) error, error) {
 		return nil
 	}
 	return run, nil
-}
-
-func verdict(ok bool) string {
-	if ok {
-		return ""
-	}
-	return "  missed"
 }

@@ -4,8 +4,7 @@
 //	GOWORK=off go run ./check -ids 1000000000 -planted 1       # a billion, streamed
 //
 // Without -planted it writes ids to a file, shuffled and then in rising order. The program and `sort -u`
-// find whether all are distinct, in turns, with the same memory and both processors. It prints every
-// round, and the medians: on a shared machine only their ratio means anything.
+// find whether all are distinct, in turns, with the same memory and both processors.
 //
 // With -planted it streams ids into the program, and the first ones again at the end. It fails unless
 // exactly these are named with both of their lines, in at most 2 GiB of memory.
@@ -24,17 +23,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/bench/contest"
+	"snowfence.example/snowfence/bench/serving"
 )
 
 const (
-	memory = "1024"     // MiB for the program, and for sort
-	limit  = 2048 << 20 // bytes that the program may really use
-	rounds = 3          // their median counts
+	memory = "1024" // MiB for the program, and for sort
+	limit  = 2048   // MiB that the program may really use
+	rounds = 3      // their median counts
 )
 
 func main() {
@@ -45,10 +45,7 @@ func main() {
 	if err == nil {
 		err = errors.Join(measure(context.Background(), temp, *n, *planted), os.RemoveAll(temp))
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "check:", err)
-		os.Exit(1)
-	}
+	serving.Exit("check", err)
 }
 
 // measure builds the program in a folder, and measures it there.
@@ -103,27 +100,24 @@ func write(w io.Writer, n, again uint64, shuffled bool) error {
 	return b.Flush()
 }
 
-// cost is a process's time, that of all processors, and the most bytes of memory at a time.
-type cost struct {
-	wall, cpu time.Duration
-	peak      int64
-}
-
-func (c cost) String() string {
-	return fmt.Sprintf("%7.1f s  %7.1f s of processors  peak %5d MiB", c.wall.Seconds(), c.cpu.Seconds(), c.peak>>20)
-}
+// The figures of a process: its time, that of all processors, and the most memory at a time.
+const (
+	wall = "s"
+	cpu  = "s of processors"
+	peak = "MiB at the peak"
+)
 
 // run runs a command that ends with an exit code.
-func run(ctx context.Context, args []string, feed io.Reader, out io.Writer, code int) (c cost, err error) {
+func run(ctx context.Context, args []string, feed io.Reader, out io.Writer, code int) (c contest.Sample, err error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // programs that its user names
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), "LC_ALL=C"), feed, out, os.Stderr
 	began := time.Now()
 	if err = cmd.Run(); cmd.ProcessState.ExitCode() != code {
 		return c, fmt.Errorf("%s: exit code %d, want %d: %w", args[0], cmd.ProcessState.ExitCode(), code, err)
 	}
-	c = cost{wall: time.Since(began), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	c = contest.Sample{wall: time.Since(began).Seconds(), cpu: (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		c.peak = usage.Maxrss << 10 // Linux counts in KiB
+		c[peak] = float64(usage.Maxrss) / 1024 // Linux counts in KiB
 	}
 	return c, nil
 }
@@ -137,7 +131,7 @@ type report struct {
 }
 
 // check runs the program.
-func check(ctx context.Context, args []string, feed io.Reader, code int) (c cost, r report, err error) {
+func check(ctx context.Context, args []string, feed io.Reader, code int) (c contest.Sample, r report, err error) {
 	var out bytes.Buffer
 	if c, err = run(ctx, args, feed, &out, code); err == nil {
 		err = json.Unmarshal(out.Bytes(), &r)
@@ -153,9 +147,9 @@ func stream(ctx context.Context, ours []string, n, planted uint64) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d ids streamed, %d of them planted\n%s, %d MiB put aside\n", n+planted, planted, c, r.Spilled>>20)
-	if r.IDs != n+planted || r.Duplicates != planted || uint64(len(r.Named)) != planted || c.peak > limit {
-		return fmt.Errorf("it found %d ids, %d duplicates, named %d, and used %d MiB", r.IDs, r.Duplicates, len(r.Named), c.peak>>20)
+	fmt.Printf("%d ids streamed, %d of them planted\n%v, %d MiB put aside\n", n+planted, planted, c, r.Spilled>>20)
+	if r.IDs != n+planted || r.Duplicates != planted || uint64(len(r.Named)) != planted || c[peak] > limit {
+		return fmt.Errorf("it found %d ids, %d duplicates, named %d, and used %.0f MiB", r.IDs, r.Duplicates, len(r.Named), c[peak])
 	}
 	for _, d := range r.Named {
 		if len(d.Places) != 2 || d.Places[0].At > planted || d.Places[1].At != n+d.Places[0].At {
@@ -174,22 +168,17 @@ func compare(ctx context.Context, ours, theirs []string, n uint64, shuffled bool
 	if err := errors.Join(write(f, n, 0, shuffled), f.Close()); err != nil {
 		return err
 	}
-	fmt.Printf("\n# %d ids, shuffled: %t\n", n, shuffled)
-	var a, z []time.Duration
-	for range rounds {
-		c, r, err := check(ctx, ours, nil, 0)
-		if err == nil && (r.IDs != n || r.Distinct != n) {
-			err = fmt.Errorf("the program found %d ids, %d distinct", r.IDs, r.Distinct)
-		}
-		d, failed := run(ctx, theirs, nil, nil, 0)
-		if err := errors.Join(err, failed); err != nil {
-			return err
-		}
-		fmt.Printf("snowfence check  %s\nsort -u          %s\n", c, d)
-		a, z = append(a, c.wall), append(z, d.wall)
-	}
-	slices.Sort(a)
-	slices.Sort(z)
-	fmt.Printf("by the medians snowfence check is %.1f times as fast as sort -u\n", z[rounds/2].Seconds()/a[rounds/2].Seconds())
-	return nil
+	const own, peer = "snowfence check", "sort -u"
+	_, err = contest.Contest{
+		Title: fmt.Sprintf("%d ids, shuffled: %t", n, shuffled), Rounds: rounds,
+		Contenders: []contest.Contender{{Name: own, Run: func(ctx context.Context) (contest.Sample, error) {
+			c, r, err := check(ctx, ours, nil, 0)
+			if err == nil && (r.IDs != n || r.Distinct != n) {
+				err = fmt.Errorf("it found %d ids, %d distinct", r.IDs, r.Distinct)
+			}
+			return c, err
+		}}, {Name: peer, Run: func(ctx context.Context) (contest.Sample, error) { return run(ctx, theirs, nil, nil, 0) }}},
+		Goals: []contest.Goal{{Figure: wall, Name: peer, Peer: own}},
+	}.Run(ctx)
+	return err
 }

@@ -39,15 +39,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"snowfence.example/snowfence/bench/serving"
 )
 
 func main() {
 	page := flag.String("page", "", "file to put the tables into; none means that they are printed")
 	flag.Parse()
-	if err := tabulate(*page); err != nil {
-		fmt.Fprintln(os.Stderr, "incident:", err)
-		os.Exit(1)
-	}
+	serving.Exit("incident", tabulate(*page))
 }
 
 // tabulate runs every incident with every allocator, and prints the tables or puts them into the page.

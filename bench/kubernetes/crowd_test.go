@@ -10,8 +10,10 @@ package kubernetes
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -19,13 +21,13 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"snowfence.example/snowfence"
-	"snowfence.example/snowfence/bench/serving"
 	"snowfence.example/snowfence/fence"
 	"snowfence.example/snowfence/internal/testkit"
 	"snowfence.example/snowfence/store/kubernetesstore"
@@ -34,7 +36,7 @@ import (
 var (
 	holders   = flag.Int("holders", 200, "holders that start at once, at most 1,024")
 	arguments = flag.String("arguments", "", "more arguments of the API server")
-	counted   = regexp.MustCompile(`^apiserver_request_total{code="(\d+)",.*resource="leases",.*verb="(GET|LIST|POST|PATCH)"`)
+	counted   = regexp.MustCompile(`(?m)^apiserver_request_total{code="(\d+)",.*resource="leases",.*verb="(GET|LIST|POST|PATCH)".* (\S+)$`)
 )
 
 // crowd is the holders of one API server.
@@ -117,15 +119,18 @@ func (c *crowd) front(token string) http.Handler {
 func (c *crowd) measure(what string, during func()) {
 	answers, total := map[string]float64{}, 0.0
 	add := func(sign float64) {
-		all, err := serving.Metrics(c.Context(), testkit.Client(), "http://"+c.k.Addr())
+		response, err := testkit.Client().Get("http://" + c.k.Addr() + "/metrics")
 		if err != nil {
 			c.Fatal(err)
 		}
-		for series, n := range all {
-			if match := counted.FindStringSubmatch(series); match != nil {
-				answers[match[2]+" "+match[1]] += sign * n
-				total += sign * n
-			}
+		text, err := io.ReadAll(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			c.Fatal(err)
+		}
+		for _, match := range counted.FindAllStringSubmatch(string(text), -1) {
+			n, _ := strconv.ParseFloat(match[3], 64)
+			answers[match[2]+" "+match[1]] += sign * n
+			total += sign * n
 		}
 	}
 	add(-1)

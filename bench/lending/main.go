@@ -1,5 +1,5 @@
 // Command lending measures how many ids a second one process makes in several languages: with a borrowed worker id, by a
-// request for each id, and by a request for a hundred. Each figure is the median of interleaved rounds. The goal is that a
+// request for each id, and by a request for a hundred. The goal is that a
 // borrowed worker id gives twenty times as many as an INCR each.
 //
 //	make bench-lending
@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"snowfence.example/snowfence/bench/contest"
 	"snowfence.example/snowfence/bench/serving"
 )
 
@@ -29,14 +30,8 @@ func main() {
 	rounds := flag.Int("rounds", 3, "interleaved rounds; the median counts")
 	each := flag.Duration("each", 2*time.Second, "time of one measurement")
 	flag.Parse()
-	if err := run(context.Background(), *program, *rounds, *each); err != nil {
-		fmt.Fprintln(os.Stderr, "lending:", err)
-		os.Exit(1)
-	}
+	serving.Exit("lending", run(context.Background(), *program, *rounds, *each))
 }
-
-// ways are how a process gets its ids, in the order of the table.
-func ways() []string { return []string{"lent", "incr", "hundred"} }
 
 // language is a program that prints its rate.
 type language struct {
@@ -61,32 +56,18 @@ func run(ctx context.Context, program string, rounds int, each time.Duration) (e
 	if err != nil {
 		return err
 	}
-	rates := map[string][]float64{}
-	for range rounds {
-		for _, l := range all {
-			for _, way := range ways() {
-				rate, err := l.rate(ctx, d, way, each)
-				if err != nil {
-					return fmt.Errorf("%s, %s: %w", l.name, way, err)
-				}
-				rates[l.name+way] = append(rates[l.name+way], rate)
-			}
-		}
-	}
-	fmt.Printf("ids a second of one process, median of %d rounds of %s\n\n", rounds, each)
-	fmt.Printf("%-12s %14s %14s %14s %10s\n", "", "next", "INCR each", "COUNT 100", "next/INCR")
+	c := contest.Contest{Title: fmt.Sprintf("Ids of one process, runs of %s", each), Rounds: rounds}
 	for _, l := range all {
-		fmt.Printf("%-12s", l.name)
-		for _, way := range ways() {
-			fmt.Printf(" %14.0f", serving.Median(rates[l.name+way]))
+		for _, way := range []string{"lent", "incr", "hundred"} {
+			c.Contenders = append(c.Contenders, contest.Contender{Name: l.name + ", " + way, Run: func(ctx context.Context) (contest.Sample, error) {
+				rate, err := l.rate(ctx, d, way, each)
+				return contest.Sample{"a second": rate}, err
+			}})
 		}
-		gain := serving.Median(rates[l.name+"lent"]) / serving.Median(rates[l.name+"incr"])
-		fmt.Printf(" %10.1f\n", gain)
-		if gain < leastGain {
-			err = errors.Join(err, fmt.Errorf("missed: %s %.1f of %d", l.name, gain, leastGain))
-		}
+		c.Goals = append(c.Goals, contest.Goal{Figure: "a second", Name: l.name + ", lent", Peer: l.name + ", incr", Least: leastGain})
 	}
-	return err
+	missed, err := c.Run(ctx)
+	return errors.Join(missed, err)
 }
 
 // languages compiles Java first.

@@ -19,11 +19,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"snowfence.example/snowfence/bench/serving"
 	"snowfence.example/snowfence/internal/stored"
 	"snowfence.example/snowfence/store"
 )
@@ -36,16 +36,7 @@ func main() {
 	crowdSize := flag.Int("processes", 1000, "processes that start at once")
 	flag.Parse()
 	fmt.Printf("a model: %s on the way, %s a request, %s a register listed\n", e.way, e.request, e.entry)
-	for _, part := range []func() error{
-		func() error { return starts(e, *crowdSize) },
-		func() error { return holders(e) },
-		func() error { return million(e) },
-	} {
-		if err := part(); err != nil {
-			fmt.Fprintln(os.Stderr, "scale:", err)
-			os.Exit(1)
-		}
-	}
+	serving.Exit("scale", starts(e, *crowdSize), holders(e), million(e))
 }
 
 // starts lets a crowd start at once on a pool of 1,024 that is more or less full of live holders.

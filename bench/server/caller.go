@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"snowfence.example/snowfence/bench/contest"
 )
 
 // caller is one connection, which has one request under way at a time.
@@ -30,17 +32,20 @@ func (b bench) pair(ctx context.Context, name string, dial dialer, atLeast float
 	}
 	defer echo.Stop()
 	echo.name = "bare " + name
-	return b.measure(ctx, contest{
-		title:      fmt.Sprintf("%s, %d connections, one request under way on each", name, connections),
-		contenders: []contender{b.closed(echo, name, dial), b.closed(ours, name, dial)},
+	return b.measure(ctx, contest.Contest{
+		Title:      fmt.Sprintf("%s, %d connections, one request under way on each", name, connections),
+		Contenders: []contest.Contender{b.closed(echo, name, dial), b.closed(ours, name, dial)},
 		// Where the load is the limit, read the server's time instead of the rate.
-		goals: []goal{{rate, ours.name, echo.name, atLeast}, {cpu, ours.name, echo.name, 1 / atLeast}},
+		Goals: []contest.Goal{
+			{Figure: rate, Name: ours.name, Peer: echo.name, Least: atLeast},
+			{Figure: cpu, Name: ours.name, Peer: echo.name, Most: 1 / atLeast},
+		},
 	})
 }
 
 // closed has each connection send its next request when it has the answer to the last.
-func (b bench) closed(p *process, scheme string, dial dialer) contender {
-	return contender{p.name, func(ctx context.Context) (sample, error) {
+func (b bench) closed(p *process, scheme string, dial dialer) contest.Contender {
+	return contest.Contender{Name: p.name, Run: func(ctx context.Context) (contest.Sample, error) {
 		return p.under(1, func() (load, error) {
 			return drive(ctx, p.Addresses[scheme], dial, func(callers []caller) (load, error) {
 				return flatOut(len(callers), 1, b.each, func(i int) error { return callers[i].Call() })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"snowfence.example/snowfence/bench/contest"
 	"snowfence.example/snowfence/client"
 )
 
@@ -23,10 +24,10 @@ func (b bench) client(ctx context.Context) error {
 	}
 	defer ours.Stop()
 	const name, least = "Next, riding on requests", 1e6
-	return b.measure(ctx, contest{
-		title:      fmt.Sprintf("client.Next from %d goroutines through one server", clientCallers),
-		contenders: []contender{b.next(name, ours, 0)},
-		goals:      []goal{{rate, name, "", least}},
+	return b.measure(ctx, contest.Contest{
+		Title:      fmt.Sprintf("client.Next from %d goroutines through one server", clientCallers),
+		Contenders: []contest.Contender{b.next(name, ours, 0)},
+		Goals:      []contest.Goal{{Figure: rate, Name: name, Least: least}},
 	})
 }
 
@@ -40,25 +41,25 @@ func (b bench) prefetch(ctx context.Context) error {
 	defer ours.Stop()
 	var word atomic.Int64
 	const name, add, least = "Next, with prefetch", "bare atomic add", 1.0 / 3
-	return b.measure(ctx, contest{
-		title: fmt.Sprintf("client.Next with prefetch beside an atomic add, %d goroutines", clientCallers),
-		contenders: []contender{
-			{add, func(context.Context) (sample, error) {
+	return b.measure(ctx, contest.Contest{
+		Title: fmt.Sprintf("client.Next with prefetch beside an atomic add, %d goroutines", clientCallers),
+		Contenders: []contest.Contender{
+			{Name: add, Run: func(context.Context) (contest.Sample, error) {
 				l, err := b.share(func() error { word.Add(1); return nil })
-				return sample{rate: l.requests / l.took.Seconds()}, err
+				return contest.Sample{rate: l.requests / l.took.Seconds()}, err
 			}},
 			b.next(name, ours, block),
 		},
-		goals: []goal{{rate, name, add, least}},
+		Goals: []contest.Goal{{Figure: rate, Name: name, Peer: add, Least: least}},
 	})
 }
 
 // next calls the client's Next.
-func (b bench) next(name string, p *process, prefetch int) contender {
-	return contender{name, func(ctx context.Context) (sample, error) {
+func (b bench) next(name string, p *process, prefetch int) contest.Contender {
+	return contest.Contender{Name: name, Run: func(ctx context.Context) (contest.Sample, error) {
 		c, err := client.New(client.Config{Servers: []string{p.Addresses["redis"]}, Batch: max(1000, prefetch), Prefetch: prefetch})
 		if err != nil {
-			return sample{}, err
+			return nil, err
 		}
 		s, err := p.under(1, func() (load, error) {
 			return b.share(func() error {

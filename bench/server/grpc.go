@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"snowfence.example/snowfence/api/snowfencev1"
+	"snowfence.example/snowfence/bench/contest"
 )
 
 // grpc compares unary calls of the gRPC front with a bare server's, and measures its streams.
@@ -24,12 +25,12 @@ func (b bench) grpc(ctx context.Context) error {
 	defer ours.Stop()
 	const chunk, least = 10_000, 20e6
 	name := "ids of a stream, in ranges"
-	return b.measure(ctx, contest{
-		title: fmt.Sprintf("gRPC, one stream with %d ids in a message", chunk),
-		contenders: []contender{{name, func(ctx context.Context) (sample, error) {
+	return b.measure(ctx, contest.Contest{
+		Title: fmt.Sprintf("gRPC, one stream with %d ids in a message", chunk),
+		Contenders: []contest.Contender{{Name: name, Run: func(ctx context.Context) (contest.Sample, error) {
 			return ours.under(1, func() (load, error) { return b.stream(ctx, ours.Addresses["grpc"], chunk) })
 		}}},
-		goals: []goal{{rate, name, "", least}},
+		Goals: []contest.Goal{{Figure: rate, Name: name, Least: least}},
 	})
 }
 

@@ -8,8 +8,7 @@
 // Every server is pinned to one processor, and this program with the load to another one, which
 // taskset says. Servers that are compared run at the same time, and the load goes to one of them
 // after the other. The bare servers are this program again, with -echo: they answer the same bytes
-// from memory, on the same libraries. It prints each run, the medians, and the goals with their
-// results. A ratio is the median of the ratios of the rounds, whose runs are neighbours in time.
+// from memory, on the same libraries. It prints the medians, and the goals with their results.
 //
 // The layout of the ids is [layout], whose capacity is no limit. The parts are:
 //
@@ -32,6 +31,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"snowfence.example/snowfence/bench/contest"
+	"snowfence.example/snowfence/bench/serving"
 )
 
 // bench is the setup of all parts.
@@ -80,10 +82,22 @@ func main() {
 	} else {
 		err = b.run(ctx, strings.Split(*only, ","))
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "server:", err)
-		os.Exit(1)
-	}
+	serving.Exit("server", err)
+}
+
+// The figures of a run. A server's time is that for each request, or for each id where a request has
+// many. A tail is the time that 99.9 % of the requests need at most.
+const (
+	rate = "a second"
+	cpu  = "µs of the server"
+	tail = "ms p99.9"
+)
+
+// measure runs a contest. A missed goal is printed, and no error.
+func (b bench) measure(ctx context.Context, c contest.Contest) error {
+	c.Rounds = b.rounds
+	_, err := c.Run(ctx)
+	return err
 }
 
 // run runs the parts of these names, in the order of the table.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"snowfence.example/snowfence/bench/contest"
 	"snowfence.example/snowfence/bench/serving"
 )
 
@@ -25,23 +26,27 @@ func (b bench) start(ctx context.Context, ready, program string, arguments ...st
 type load struct {
 	requests float64
 	took     time.Duration
-	tail     time.Duration // 99.9 % of the requests took no longer; 0 if it does not say
+	tail     float64 // in ms; 0 if it does not say
 }
 
 // under returns a server's needs under a load. Each request gives some ids, or 1.
-func (p *process) under(ids float64, run func() (load, error)) (sample, error) {
+func (p *process) under(ids float64, run func() (load, error)) (contest.Sample, error) {
 	before, err := p.CPU()
 	if err != nil {
-		return sample{}, err
+		return nil, err
 	}
 	l, err := run()
 	if err != nil {
-		return sample{}, err
+		return nil, err
 	}
 	after, err := p.CPU()
 	if err != nil {
-		return sample{}, err
+		return nil, err
 	}
 	n := l.requests * ids
-	return sample{rate: n / l.took.Seconds(), cpu: seconds((after - before).Seconds() / n), tail: l.tail}, nil
+	s := contest.Sample{rate: n / l.took.Seconds(), cpu: (after - before).Seconds() / n * 1e6}
+	if l.tail > 0 {
+		s[tail] = l.tail
+	}
+	return s, nil
 }

@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"time"
+
+	"snowfence.example/snowfence/bench/contest"
 )
 
 // resp compares the RESP front with redis-server.
@@ -27,35 +30,42 @@ func (b bench) resp(ctx context.Context) error {
 		pipeline        int
 		rate, cpu, tail float64 // ratios to redis-server
 	}{{1, 1.0, 1.2, 1.2}, {16, 0.95, 1.0, 1.2}, {64, 1.5, 0.55, 1.2}} {
-		err := b.measure(ctx, contest{
-			title:      fmt.Sprintf("%s, %d connections, -P %d", incr, connections, p.pipeline),
-			contenders: []contender{b.commands("redis-server", redis, p.pipeline, 1, incr), b.commands("snowfence", ours, p.pipeline, 1, incr)},
-			goals:      []goal{{rate, "snowfence", "redis-server", p.rate}, {cpu, "snowfence", "redis-server", p.cpu}, {tail, "snowfence", "redis-server", p.tail}},
+		err := b.measure(ctx, contest.Contest{
+			Title:      fmt.Sprintf("%s, %d connections, -P %d", incr, connections, p.pipeline),
+			Contenders: []contest.Contender{b.commands("redis-server", redis, p.pipeline, 1, incr), b.commands("snowfence", ours, p.pipeline, 1, incr)},
+			Goals: []contest.Goal{
+				{Figure: rate, Name: "snowfence", Peer: "redis-server", Least: p.rate},
+				{Figure: cpu, Name: "snowfence", Peer: "redis-server", Most: p.cpu},
+				{Figure: tail, Name: "snowfence", Peer: "redis-server", Most: p.tail},
+			},
 		})
 		if err != nil {
 			return err
 		}
 	}
 	const hundred, thousand = "ID.NEXT default COUNT 100", "ID.NEXT default COUNT 1000"
-	return b.measure(ctx, contest{
-		title: fmt.Sprintf("ids a second, %d connections, -P 64", connections),
-		contenders: []contender{
+	return b.measure(ctx, contest.Contest{
+		Title: fmt.Sprintf("ids a second, %d connections, -P 64", connections),
+		Contenders: []contest.Contender{
 			b.commands(incr+" of Redis", redis, 64, 1, incr),
 			b.commands(hundred, ours, 64, 100, hundred),
 			b.commands(thousand, ours, 64, 1000, thousand),
 		},
-		goals: []goal{{rate, hundred, incr + " of Redis", 3}, {rate, thousand, incr + " of Redis", 8}},
+		Goals: []contest.Goal{
+			{Figure: rate, Name: hundred, Peer: incr + " of Redis", Least: 3},
+			{Figure: rate, Name: thousand, Peer: incr + " of Redis", Least: 8},
+		},
 	})
 }
 
 // commands sends one command all the time, in pipelines.
-func (b bench) commands(name string, p *process, pipeline, ids int, command string) contender {
+func (b bench) commands(name string, p *process, pipeline, ids int, command string) contest.Contender {
 	n := 0 // as many as fill the time of a run; found by the first one
-	return contender{name, func(ctx context.Context) (sample, error) {
+	return contest.Contender{Name: name, Run: func(ctx context.Context) (contest.Sample, error) {
 		if n == 0 {
 			warm, err := p.redisBenchmark(ctx, pipeline, max(100, 20_000*pipeline/ids), command)
 			if err != nil {
-				return sample{}, err
+				return nil, err
 			}
 			n = int(warm.requests * b.each.Seconds() / warm.took.Seconds())
 		}
@@ -95,10 +105,10 @@ func readRedisBenchmark(out string, n int) (load, error) {
 	for line := range strings.Lines(out) {
 		var percent, milliseconds, rate float64
 		if _, err := fmt.Sscanf(line, "%f%% <= %f milliseconds", &percent, &milliseconds); err == nil && percent >= 99.9 && l.tail == 0 {
-			l.tail = seconds(milliseconds / 1e3)
+			l.tail = milliseconds
 		}
 		if _, err := fmt.Sscanf(strings.TrimSpace(line), "throughput summary: %f requests", &rate); err == nil {
-			l.took = seconds(l.requests / rate)
+			l.took = time.Duration(l.requests / rate * float64(time.Second))
 		}
 	}
 	if l.tail == 0 || l.took == 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+
+	"snowfence.example/snowfence/bench/serving"
 )
 
 // layout has so many ids a millisecond that it limits nothing.
@@ -15,9 +17,8 @@ const connections = 50
 
 // daemon starts the program that is measured, with all fronts.
 func (b bench) daemon(ctx context.Context) (*process, error) {
-	const free = "127.0.0.1:0"
 	return b.start(ctx, "snowfence: ready", b.program, "serve", "--store", "mem://", "--layout", layout, "--log-level", "warn",
-		"--http", free, "--resp", free, "--grpc", free, "--thrift", free)
+		"--http", serving.Free, "--resp", serving.Free, "--grpc", serving.Free, "--thrift", serving.Free)
 }
 
 // redis starts a Redis server that keeps nothing.
@@ -37,7 +38,7 @@ func (b bench) redis(ctx context.Context) (*process, error) {
 
 // freeAddress returns a loopback address that nothing listens on.
 func freeAddress(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", serving.Free)
 	if err != nil {
 		return "", err
 	}
@@ -64,7 +65,7 @@ func serve(ctx context.Context, name string) error {
 	if !ok {
 		return fmt.Errorf("-echo is %q: no bare server has this name", name)
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", serving.Free)
 	if err != nil {
 		return err
 	}

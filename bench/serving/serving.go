@@ -9,11 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -88,34 +85,10 @@ func (p *Process) CPU() (time.Duration, error) {
 	return time.Duration(user+system) * tick, err
 }
 
-// Metrics reads those of a server, each by its name and labels as they are written. All of one name are added up, too.
-func Metrics(ctx context.Context, client *http.Client, url string) (map[string]float64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", http.NoBody)
-	if err != nil {
-		return nil, err
+// Exit prints the errors after the name of the program and ends it with 1, if there are any.
+func Exit(name string, errs ...error) {
+	if err := errors.Join(errs...); err != nil {
+		fmt.Fprintln(os.Stderr, name+":", err)
+		os.Exit(1)
 	}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(response.Body)
-	sums := map[string]float64{}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		name, _, _ := strings.Cut(fields[0], "{")
-		if value, err := strconv.ParseFloat(fields[len(fields)-1], 64); err == nil { // or it is a comment
-			sums[name] += value
-			if name != fields[0] {
-				sums[fields[0]] = value
-			}
-		}
-	}
-	return sums, errors.Join(err, response.Body.Close())
-}
-
-// Median returns the median of some values.
-func Median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
