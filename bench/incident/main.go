@@ -37,10 +37,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"snowfence.example/snowfence/bench/serving"
+	"snowfence.example/snowfence/internal/text"
 )
 
 func main() {
@@ -73,8 +73,8 @@ func tabulate(page string) error {
 // Tables returns the comparison as Markdown: two tables, of the ids that were issued before, and of all ids. A pair
 // that was not run has a dash.
 func (c Comparison) Tables() string {
-	return c.table("Ids issued a second time", func(c Cell) string { return digits(c.Duplicates) }) +
-		c.table("Ids issued", func(c Cell) string { return digits(c.IDs) })
+	return c.table("Ids issued a second time", func(c Cell) string { return text.Grouped(c.Duplicates) }) +
+		c.table("Ids issued", func(c Cell) string { return text.Grouped(c.IDs) })
 }
 
 // The tables of a page stand between these lines.
@@ -127,15 +127,6 @@ func (c Comparison) table(title string, cell func(Cell) string) string {
 func (a Allocator) emphasis(text string) string {
 	if a.Ours {
 		return "**" + text + "**"
-	}
-	return text
-}
-
-// digits writes a number in groups of three.
-func digits(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
 	}
 	return text
 }
