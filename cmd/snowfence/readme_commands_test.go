@@ -45,12 +45,15 @@ func TestProgramRunsEveryCommandOfTheREADME(t *testing.T) {
 	r, folder := readREADME(t), t.TempDir()
 	database := testkit.Postgres(t)
 	database.Stop()
-	authority := database.Certify()
+	authority := testkit.NewAuthority(t)
+	certificate, key := authority.Issue(t, "server", "127.0.0.1")
+	database.Give(certificate, "server.crt")
+	database.Give(key, "server.key")
 	database.Start()
 	readmeDatabases(t, database)
 	etcd := testkit.StartEngine(t, "etcd").URL("", 0)
 	places := []string{
-		"etcd://etcd1,etcd2,etcd3", etcd, "@db/", "@" + database.Addr() + "/", "/etc/ssl/db.pem", authority,
+		"etcd://etcd1,etcd2,etcd3", etcd, "@db/", "@" + database.Addr() + "/", "/etc/ssl/db.pem", authority.File,
 		"/etc/snowfence", folder, "0.0.0.0:7600", "127.0.0.1:0",
 	}
 	readmeFiles(t, folder)

@@ -20,6 +20,7 @@ func TestEveryEngineIsLinearizable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // they share nothing
 			e := testkit.StartEngine(t, name)
+			lost := map[bool]time.Duration{true: loss}[e.Lossy]
 			h := lineartest.Harness{
 				Open:    func(ctx context.Context) (store.Store, error) { return Open(ctx, e.URL("", loss)) },
 				Rates:   faultstore.Rates{Before: 0.02, LostReply: 0.05, Late: 0.02, Stale: 0.2},

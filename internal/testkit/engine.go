@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
-	"os"
 	"testing"
 	"time"
 )
@@ -61,15 +60,6 @@ func StartEngine(t testing.TB, name string) Engine {
 	}
 }
 
-// External returns the address of a server that the environment names for an engine, and
-// whether it does: SNOWFENCE_TEST_ETCD, _ZOOKEEPER, _REDIS, _NATS and _KUBERNETES as host:port,
-// _POSTGRES and _MYSQL as a store's URL. The conformance suite then runs on that one, and leaves out
-// the tests that need control over its server.
-func External(engine string) (address string, ok bool) {
-	address = os.Getenv("SNOWFENCE_TEST_" + engine)
-	return address, address != ""
-}
-
 // URL names the store by way of an address, the server's own or a proxy's; ""
 // means the server's own. A lossy engine declares the loss.
 func (e Engine) URL(address string, loss time.Duration) string {
@@ -80,14 +70,6 @@ func (e Engine) URL(address string, loss time.Duration) string {
 		return e.url(address)
 	}
 	return fmt.Sprintf("%s?loss=%s", e.url(address), loss)
-}
-
-// LossOf is the loss that the engine declares when it is told one.
-func (e Engine) LossOf(loss time.Duration) time.Duration {
-	if e.Lossy {
-		return loss
-	}
-	return 0
 }
 
 // The settings of every SQL server here: a database, and who may do anything in it

@@ -369,17 +369,6 @@ func (t *tail) String() string {
 	return strings.TrimSpace(string(t.text))
 }
 
-// Certify gives a server of SQL a certificate for 127.0.0.1, which it offers from its next start on.
-// It returns the file of the certificate's authority.
-func (s *Server) Certify() (ca string) {
-	s.t.Helper()
-	authority := NewAuthority(s.t)
-	certificate, key := authority.Issue(s.t, "server", "127.0.0.1")
-	s.Give(certificate, "server.crt")
-	s.Give(key, "server.key")
-	return authority.File
-}
-
 // Give copies a file into the server's folder, for its user alone, and returns its path there.
 func (s *Server) Give(file, name string) string {
 	s.t.Helper()
