@@ -60,8 +60,8 @@ func (c *chaos) failing() []trouble {
 		return nil
 	}
 	return []trouble{{"failover", func(_ *subject, random *rand.Rand) {
-		lost, err := 0, error(nil)
-		for tries := 0; lost == 0 && err == nil && tries < 5; tries++ {
+		lost, err, began := 0, error(nil), time.Now()
+		for lost == 0 && err == nil && time.Since(began) < testkit.Hang {
 			// The last tenths are for looking, and for the death of the primary.
 			lost, err = c.failOver(between(random, chaosLoss*4/10, chaosLoss*8/10))
 		}

@@ -136,6 +136,8 @@ type model struct {
 	open        bool
 	spoiled     bool
 	kept        []line // of the transaction
+	watches     bool   // since WATCH
+	touched     bool   // the client itself changed what it watches
 	off         bool
 	skip, skip1 bool // the reply of the next command, of this one
 	replies     []string
@@ -199,6 +201,7 @@ func (m *model) reply(l line) string {
 		if m.open {
 			return anError
 		}
+		m.watches = true
 		return aStatus
 	case "RESET":
 		m.end()
@@ -216,7 +219,9 @@ func (m *model) reply(l line) string {
 // transaction has it.
 func isAck(l line) bool { return strings.HasPrefix(strings.ToUpper(l.command), "REPLCONF") }
 
-func (m *model) end() { m.open, m.spoiled, m.kept = false, false, nil }
+func (m *model) end() {
+	m.open, m.spoiled, m.kept, m.watches, m.touched = false, false, nil, false, false
+}
 
 // own is the reply of a command that is carried out.
 func (m *model) own(l line) string {
@@ -236,6 +241,7 @@ func (m *model) own(l line) string {
 	case "HELLO":
 		return m.mapping()
 	}
+	m.touched = m.touched || m.watches && strings.HasPrefix(l.command, "INCR")
 	if l.reply == aMap {
 		return m.mapping()
 	}
