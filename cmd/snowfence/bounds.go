@@ -66,11 +66,11 @@ func boundsOf(l snowfence.Layout, from, to time.Time) (document map[string]strin
 	}
 	lo, hi, err := l.Between(from, to)
 	for i, id := range []snowfence.ID{lo, hi} {
-		var r decode.Result
+		var parts snowfence.Parts
 		if err == nil {
-			r, err = decode.Decode(id, l)
+			parts, err = l.Decompose(id)
 		}
-		name, at := []string{"lo", "hi"}[i], decode.FormatTime(r.Time, l.Unit)
+		name, at := []string{"lo", "hi"}[i], decode.FormatTime(l.TimeOf(parts.Tick), l.Unit)
 		document[name], document[name+"_time"] = id.String(), at
 		rows = append(rows, []string{name, id.String(), at})
 	}

@@ -245,7 +245,7 @@ func TestIDsAreReadAsTheirKindWritesThem(t *testing.T) {
 		dated("1"), dated("9"), {Kind: "daily"}, {Kind: "segment"}, {Kind: "uuid"}, {Kind: "ulid"}, {Kind: "objectid"},
 	} {
 		for _, text := range mintTexts(t, opened(t, with(t, g), "orders"), 2) {
-			if _, _, err := decode.Of(text, "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
+			if _, err := decode.Of(text, "", decode.Source{Kind: g.Kind, Format: formats[g.Kind], Settings: g.Settings}); err != nil {
 				t.Errorf("%s %v: %s: %v", g.Kind, g.Settings, text, err)
 			}
 		}

@@ -2,61 +2,32 @@ package decode
 
 import (
 	"cmp"
-	"time"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
 
 	"snowfence.example/snowfence"
 )
-
-// Result is an id's reading under one layout.
-type Result struct {
-	// ID is negative when its 64th bit is set, which only layouts with Unsigned allow.
-	ID     snowfence.ID
-	Layout snowfence.Layout
-	// Preset is the first preset that has exactly this layout, or empty.
-	Preset string
-	// Parts are the layout's numbers, zero where the field is missing.
-	Parts snowfence.Parts
-	// Time is when the tick began, in UTC.
-	Time time.Time
-	// Fields are all 64 bits, high to low; bits above the layout are called "unused".
-	Fields []Field
-	// ReadAs is the encoding of the text, empty if the id was given as a number.
-	ReadAs Encoding
-	// Generator is the one whose id it is, if it was named.
-	Generator string
-}
-
-// Field is a run of bits within an id.
-type Field struct {
-	// Name is the word of the layout's own system: "machine", "shard".
-	Name string `json:"name"`
-	// Kind is "time", "datacenter", "worker", "sequence" or "unused".
-	Kind string `json:"kind"`
-	// Bits is the width, Shift how many bits stand below.
-	Bits  int `json:"bits"`
-	Shift int `json:"shift"`
-	// Value is the bits as a number.
-	Value uint64 `json:"value"`
-}
 
 // unused is the name and kind of the bits above a layout.
 const unused = "unused"
 
 // Decode takes an id apart. A [*snowfence.IDError] is returned when the id
 // cannot be one of this layout: a bit above the layout's fields is set.
-func Decode(id snowfence.ID, l snowfence.Layout) (Result, error) {
+func Decode(id snowfence.ID, l snowfence.Layout) (*Document, error) {
 	parts, err := l.Decompose(id)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	return Result{
-		ID:     id,
-		Layout: l,
-		Preset: cmp.Or(append(PresetsOf(l), "")...),
-		Parts:  parts,
-		Time:   l.TimeOf(parts.Tick).UTC(),
-		Fields: fieldsOf(uint64(id), l),
-	}, nil
+	d := &Document{ID: id.String(), Format: "id", Preset: cmp.Or(append(PresetsOf(l), "")...), Fields: FieldsOf(l), Encodings: Encode(id)}
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		f.Value = uint64(id) >> f.Shift & (1<<f.Bits - 1)
+	}
+	d.stamp(l, parts)
+	return d, nil
 }
 
 // PresetsOf are the names of the presets that have a layout.
@@ -70,16 +41,40 @@ func PresetsOf(l snowfence.Layout) []string {
 	return names
 }
 
-// fieldsOf cuts 64 bits at the layout's borders.
-func fieldsOf(word uint64, l snowfence.Layout) []Field {
-	var fields []Field
-	if total := l.TotalBits(); total < 64 {
-		fields = append(fields, Field{Name: unused, Kind: unused, Bits: 64 - total, Shift: total, Value: word >> total})
+// FieldsOf returns the fields of a layout, which need not fit an id, without values.
+func FieldsOf(l snowfence.Layout) (fields []Field) {
+	if total := l.TotalBits(); !l.Wide && total < 64 {
+		fields = append(fields, Field{Name: unused, Kind: unused, Bits: 64 - total, Shift: total})
 	}
 	for _, s := range l.Spans() {
-		f := s.Field
-		value := word >> s.Low & (1<<f.Bits - 1)
-		fields = append(fields, Field{Name: f.Word(), Kind: f.Kind.String(), Bits: f.Bits, Shift: s.Low, Value: value})
+		fields = append(fields, Field{Name: s.Field.Word(), Kind: s.Field.Kind.String(), Bits: s.Field.Bits, Shift: s.Low})
+	}
+	return fields
+}
+
+// fieldsIn returns fields without values from the name, kind and width of each.
+func fieldsIn(table string) []Field {
+	all := strings.Fields(table)
+	fields, shift := make([]Field, len(all)), 0
+	for i, text := range slices.Backward(all) {
+		part := strings.Split(text, ":")
+		width, _ := strconv.Atoi(part[2])
+		fields[i] = Field{Name: part[0], Kind: part[1], Bits: width, Shift: shift}
+		shift += width
+	}
+	return fields
+}
+
+// cut reads the values of fields out of an id's bytes, as texts.
+func cut(fields []Field, id []byte) []Field {
+	number := new(big.Int).SetBytes(id)
+	for i := range fields {
+		f := &fields[i]
+		end := new(big.Int).Lsh(big.NewInt(1), uint(f.Bits))
+		value := end.Mod(new(big.Int).Rsh(number, uint(f.Shift)), end)
+		if f.Value = value.String(); f.Kind == "random" {
+			f.Value = fmt.Sprintf("%0*x", (f.Bits+3)/4, value)
+		}
 	}
 	return fields
 }

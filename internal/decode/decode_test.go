@@ -3,6 +3,7 @@ package decode
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +49,8 @@ func TestWorkedIDsSayWhatTheirSystemsSay(t *testing.T) {
 				fields = append(fields, f.Name+"="+string(value))
 			}
 		}
-		if got := FormatTime(r.Time, r.Layout.Unit); got != x.time || strings.Join(fields, " ") != x.fields {
-			t.Errorf("%s %d: %s %s, want %s %s", x.layout, x.id, got, strings.Join(fields, " "), x.time, x.fields)
+		if r.Time != x.time || strings.Join(fields, " ") != x.fields {
+			t.Errorf("%s %d: %s %s, want %s %s", x.layout, x.id, r.Time, strings.Join(fields, " "), x.time, x.fields)
 		}
 	}
 }
@@ -67,13 +68,14 @@ func TestFieldsAreThePartsOfTheLayout(t *testing.T) {
 		}
 		word, bits := uint64(0), 0
 		for _, f := range r.Fields {
-			word, bits = word<<f.Bits|f.Value, bits+f.Bits
-			if f.Kind != unused && int64(f.Value) != parts[f.Kind] {
-				t.Errorf("%s: %s is %d in the picture and %d in the layout", p.Name, f.Name, f.Value, parts[f.Kind])
+			value, _ := f.Value.(uint64)
+			word, bits = word<<f.Bits|value, bits+f.Bits
+			if f.Kind != unused && int64(value) != parts[f.Kind] {
+				t.Errorf("%s: %s is %d in the picture and %d in the layout", p.Name, f.Name, value, parts[f.Kind])
 			}
 		}
-		if bits != 64 || word != uint64(r.ID) {
-			t.Errorf("%s: the fields are %d bits, %x of %x", p.Name, bits, word, uint64(r.ID))
+		if bits != 64 || strconv.FormatUint(word, 10) != r.ID {
+			t.Errorf("%s: the fields are %d bits, %d of %s", p.Name, bits, word, r.ID)
 		}
 	}
 }
@@ -94,11 +96,10 @@ func TestThe64thBitDecodesUnsigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Decode(id, layout(t, "discord"))
+	d, err := Decode(id, layout(t, "discord"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := r.Document()
 	if d.ID != "18446744073709551615" || d.Time != "2154-05-15T07:35:11.103Z" || d.Encodings.Hex != "ffffffffffffffff" {
 		t.Errorf("got %+v", d)
 	}
@@ -109,11 +110,11 @@ func TestDocumentKeepsItsForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := json.Marshal(r.Document())
+	got, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"id":"1541815603606036480","preset":"twitter",` +
+	const want = `{"id":"1541815603606036480","format":"id","preset":"twitter",` +
 		`"layout":"ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z","time":"2022-06-28T16:07:40.105Z",` +
 		`"tick":367597485448,"datacenter":11,"worker":26,"sequence":0,"fields":[` +
 		`{"name":"unused","kind":"unused","bits":1,"shift":63,"value":0},` +
@@ -129,11 +130,11 @@ func TestDocumentKeepsItsForm(t *testing.T) {
 }
 
 func TestPartsWithoutAFieldAreAbsent(t *testing.T) {
-	r, err := Decode(7, layout(t, "mastodon"))
+	d, err := Decode(7, layout(t, "mastodon"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := r.Document(); d.Datacenter != nil || d.Worker != nil || d.Sequence == nil || *d.Sequence != 7 {
+	if d.Datacenter != nil || d.Worker != nil || d.Sequence == nil || *d.Sequence != 7 {
 		t.Errorf("got %+v", d)
 	}
 }

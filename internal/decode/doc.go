@@ -3,8 +3,8 @@
 // UUIDs, ULIDs and ObjectIDs, which need no layout.
 //
 // An id does not say which layout it has, so whatever comes out of [Guess] must be
-// shown as a guess. The command line and the HTTP front share [Of] and
-// [Result.Document].
+// shown as a guess. The command line, the daemon and its page share [Of] and
+// [Document].
 //
 // The package is pure: the present time is an argument, and nothing is read
 // or written. Everything in it is safe for concurrent use.

@@ -11,7 +11,7 @@ import (
 
 // Candidate is a preset that an id may belong to.
 type Candidate struct {
-	Result // with the preset's name
+	*Document // with the preset's name
 	// Plausible is true for a time from the start of the system to a day from now.
 	Plausible bool
 
@@ -50,8 +50,8 @@ func Guess(id snowfence.ID, now time.Time) []Candidate {
 	var candidates []Candidate
 	for _, p := range snowfence.Presets() {
 		// Of presets with one layout only the first is a candidate.
-		if r, err := Decode(id, p.Layout); err == nil && r.Preset == p.Name {
-			candidates = append(candidates, weigh(p, r, now))
+		if d, err := Decode(id, p.Layout); err == nil && d.Preset == p.Name {
+			candidates = append(candidates, weigh(p, d, now))
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b Candidate) int {
@@ -66,14 +66,14 @@ func Guess(id snowfence.ID, now time.Time) []Candidate {
 }
 
 // weigh judges one reading of an id.
-func weigh(p snowfence.Preset, r Result, now time.Time) Candidate {
-	outside := max(0, startOf(p).Sub(r.Time), r.Time.Sub(now.Add(day)))
+func weigh(p snowfence.Preset, d *Document, now time.Time) Candidate {
+	outside := max(0, startOf(p).Sub(d.At), d.At.Sub(now.Add(day)))
 	return Candidate{
-		Result:    r,
+		Document:  d,
 		Plausible: outside == 0,
-		age:       ageClass(r.Time.Sub(now).Abs()),
-		rank:      rankOf(p, r.Time, now),
-		bits:      width(r.Parts.Datacenter) + width(r.Parts.Worker) + width(r.Parts.Sequence),
+		age:       ageClass(d.At.Sub(now).Abs()),
+		rank:      rankOf(p, d.At, now),
+		bits:      width(d.Parts.Datacenter) + width(d.Parts.Worker) + width(d.Parts.Sequence),
 		outside:   outside,
 	}
 }

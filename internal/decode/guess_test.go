@@ -54,11 +54,11 @@ func TestGuessFindsFreshIDsOfEveryPreset(t *testing.T) {
 		}
 		candidates := Guess(id, now)
 		if candidates[0].age != 0 {
-			t.Errorf("%s: %s of an hour ago is taken for %s of %v", p.Name, id, candidates[0].Preset, candidates[0].Result.Time)
+			t.Errorf("%s: %s of an hour ago is taken for %s of %v", p.Name, id, candidates[0].Preset, candidates[0].At)
 		}
 		at := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Preset == p.Name })
 		// Twitter's and Leaf's ids have the same time.
-		if at < 0 || !candidates[at].Result.Time.Equal(candidates[0].Result.Time) {
+		if at < 0 || !candidates[at].At.Equal(candidates[0].At) {
 			t.Errorf("%s: %s is taken for %s", p.Name, id, candidates[0].Preset)
 		}
 	}
@@ -95,7 +95,7 @@ func TestIDsOfThisProgramAreTakenForThatAtEveryAge(t *testing.T) {
 	// Small numbers belong to the beginning of every layout.
 	for _, id := range []snowfence.ID{1, 5 << 22, 1 << 40} {
 		if c := Guess(id, now); c[0].rank == 0 {
-			t.Errorf("%s is taken for %s of %v", id, c[0].Preset, c[0].Result.Time)
+			t.Errorf("%s is taken for %s of %v", id, c[0].Preset, c[0].Time)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestSystemsOnOldEpochsStartLater(t *testing.T) {
 func TestGuessOffersPresetsOfOneLayoutOnce(t *testing.T) {
 	var layouts []string
 	for _, c := range Guess(1541815603606036480, now) {
-		layouts = append(layouts, c.Result.Layout.String())
+		layouts = append(layouts, c.Layout)
 	}
 	slices.Sort(layouts)
 	if n := len(layouts); len(slices.Compact(layouts)) != n {

@@ -18,11 +18,11 @@ const pictureWidth = 80
 //	│ │                                         └ datacenter 5
 //	│ └ time 41
 //	└ unused 1
-func (r Result) Picture() []string {
+func (d *Document) Picture() []string {
 	var line strings.Builder
-	columns := make([]int, len(r.Fields)) // where each field starts
+	columns := make([]int, len(d.Fields)) // where each field starts
 	column := 0
-	for i, f := range r.Fields {
+	for i, f := range d.Fields {
 		if i > 0 {
 			line.WriteByte(' ')
 			column++
@@ -32,7 +32,7 @@ func (r Result) Picture() []string {
 		column += f.Bits
 	}
 	picture := []string{line.String()}
-	for last := len(r.Fields) - 1; last >= 0; last-- {
+	for last := len(d.Fields) - 1; last >= 0; last-- {
 		line.Reset()
 		column := 0
 		for i := range last {
@@ -41,7 +41,7 @@ func (r Result) Picture() []string {
 			column = columns[i] + 1
 		}
 		line.WriteString(strings.Repeat(" ", columns[last]-column))
-		f := r.Fields[last]
+		f := d.Fields[last]
 		line.WriteString(clip(fmt.Sprintf("└ %s %d", f.Name, f.Bits), pictureWidth-columns[last]))
 		picture = append(picture, line.String())
 	}

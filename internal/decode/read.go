@@ -35,13 +35,13 @@ func (e Encoding) Text(id snowfence.ID) string {
 	}
 }
 
-// Encodings is one id in every encoding.
+// Encodings is one id in every encoding. Ids other than numbers under a layout have Hex alone.
 type Encodings struct {
-	Decimal      string `json:"decimal"`
-	FixedDecimal string `json:"fixed_decimal"`
+	Decimal      string `json:"decimal,omitempty"`
+	FixedDecimal string `json:"fixed_decimal,omitempty"`
 	Hex          string `json:"hex"`
-	Base32       string `json:"base32"`
-	Base62       string `json:"base62"`
+	Base32       string `json:"base32,omitempty"`
+	Base62       string `json:"base62,omitempty"`
 }
 
 // Encode writes an id in every encoding.

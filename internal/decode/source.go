@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // Format is how a kind without layouts writes ids. Ids of any other format are only texts.
 type Format string
 
-// The formats. That of a UUID, a ULID or an ObjectID is the one that its [Foreign] has.
+// The formats. That of a UUID, a ULID or an ObjectID is the one that its [Document] has.
 const (
 	Number   Format = "number"  // decimal, up to 63 bits
 	Counted  Format = "counted" // the setting prefix, and a number
@@ -32,73 +33,71 @@ type Source struct {
 	Settings  map[string]string // of the generator
 }
 
-// Of reads an id of a source. It returns a [Foreign] for a wide layout and for a kind without
-// layouts, otherwise what [Under] returns. A [*snowfence.IDError] is returned for a text that is no
-// id of the source.
-func Of(text string, e Encoding, s Source) (r Result, f *Foreign, err error) {
+// Of reads an id of a source. A [*snowfence.IDError] is returned for a text that is no id of the source.
+func Of(text string, e Encoding, s Source) (d *Document, err error) {
 	switch {
 	case s.Layout.Wide:
-		f, err = ReadWide(text, s.Layout)
+		d, err = ReadWide(text, s.Layout)
 	case s.Layout.IsZero():
-		f, err = s.read(text)
+		d, err = s.read(text)
 	default:
-		r, err = Under(text, e, s.Layout)
-		r.Generator = s.Generator
+		d, err = Under(text, e, s.Layout)
 	}
 	if err != nil {
-		return Result{}, nil, err
+		return nil, err
 	}
-	if f != nil {
-		f.Generator = s.Generator
-	}
-	return r, f, nil
+	d.Generator = s.Generator
+	return d, nil
 }
 
 // Under reads an id of a layout that is not wide, by [Read]. A text's other readings are greater, as they have the same
 // digits in a greater base: a layout that has no place for the likeliest has none for them. A [*snowfence.IDError] is
 // returned for a text that is no id of the layout.
-func Under(text string, e Encoding, l snowfence.Layout) (Result, error) {
+func Under(text string, e Encoding, l snowfence.Layout) (*Document, error) {
 	id, as, err := Read(text, e)
 	if err != nil {
-		return Result{}, err
+		return nil, err
 	}
-	r, err := Decode(id, l)
-	r.ReadAs = as
-	return r, err
+	d, err := Decode(id, l)
+	if err == nil {
+		d.ReadAs = as
+	}
+	return d, err
 }
 
 // read reads an id of a kind without layouts.
-func (s Source) read(text string) (*Foreign, error) {
-	f := &Foreign{ID: text, Format: "text", About: "of kind " + s.Kind, Fields: []ForeignField{}, Hex: hex.EncodeToString([]byte(text))}
+func (s Source) read(text string) (*Document, error) {
+	d := &Document{ID: text, Format: "text", About: "of kind " + s.Kind, Fields: []Field{}, Encodings: Encodings{Hex: hex.EncodeToString([]byte(text))}}
 	wrong := &snowfence.IDError{Form: s.Kind, Text: text, Position: -1, Reason: "is no id of this kind"}
 	number, ok := strings.CutPrefix(text, s.Settings["prefix"])
 	digits := number
 	switch s.Format {
 	case UUID, ULID, ObjectID:
-		f, err := ReadForeign(text)
-		if err == nil && (f == nil || f.Format != string(s.Format)) {
+		d, err := ReadForeign(text)
+		if err == nil && (d == nil || d.Format != string(s.Format)) {
 			err = wrong
 		}
-		return f, err
+		return d, err
 	case Number:
 		id, err := snowfence.Parse(text)
-		f.Format, f.Hex = string(Number), id.Hex()
-		return f, err
+		d.Format, d.Encodings.Hex = string(Number), id.Hex()
+		d.Fields = cut(fieldsIn("unused:unused:1 number:sequence:63"), binary.BigEndian.AppendUint64(nil, uint64(id)))
+		return d, err
 	case Dated:
 		width, _ := strconv.Atoi(cmp.Or(s.Settings["digits"], "6")) // as counter.DailyConfig has it
 		date := number[:min(8, len(number))]
 		at, err := time.Parse("20060102", date)
 		number = number[len(date):]
 		ok = ok && err == nil && len(number) == width
-		f.Fields = append(f.Fields, ForeignField{"date", at.Format(time.DateOnly)})
+		d.Fields = append(d.Fields, Field{Name: "date", Kind: "text", Value: at.Format(time.DateOnly)})
 		digits = cmp.Or(strings.TrimLeft(number, "0"), "0")
 	case Counted:
 	default:
-		return f, nil
+		return d, nil
 	}
 	if _, err := snowfence.Parse(digits); err != nil || !ok {
 		return nil, wrong
 	}
-	f.Fields = append(f.Fields, ForeignField{"number", number})
-	return f, nil
+	d.Fields = append(d.Fields, Field{Name: "number", Kind: "text", Value: number})
+	return d, nil
 }

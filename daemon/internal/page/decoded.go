@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"snowfence.example/snowfence"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/daemon/internal/view"
 	"snowfence.example/snowfence/internal/decode"
@@ -36,12 +37,12 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	strip, err := read(c, text, name)
-	best := p.reading(ctx, s.state, strip)
-	if name == "" && strip.Worker == nil {
+	d, err := read(c, text, name)
+	best := p.reading(ctx, s.state, d)
+	if name == "" && best.WorkerID == nil {
 		for _, g := range s.state.Generators[:min(len(s.state.Generators), maxGenerators)] {
-			strip, failed := read(c, text, g.Name)
-			switch other := p.reading(ctx, s.state, strip); {
+			d, failed := read(c, text, g.Name)
+			switch other := p.reading(ctx, s.state, d); {
 			case failed != nil || other.weight < best.weight:
 			case other.weight == best.weight:
 				best.Others = append(best.Others, g.Name)
@@ -60,14 +61,19 @@ func (p *Page) decode(r *http.Request, c front.Client) (*Decoded, error) {
 // soon is how far ahead of this clock an id may be made: clocks are off by less.
 const soon = stored.ClockTolerance
 
-// reading decodes an id as one strip. One of the past whose register covers it weighs most.
-func (p *Page) reading(ctx context.Context, s view.State, strip decode.Strip) *Decoded {
-	d := &Decoded{Strip: strip, Owners: []Owner{}, weight: weight(strip)}
+// reading finds whose an id may be. One of the past whose register covers it weighs most.
+func (p *Page) reading(ctx context.Context, s view.State, of decode.Document) *Decoded {
+	d := &Decoded{Document: of, Owners: []Owner{}, weight: weight(of)}
 	now := p.Clock.Wall()
 	if !d.At.IsZero() {
 		d.Relative = decode.Relative(d.At, now)
 	}
-	if d.Worker == nil {
+	if !d.By.IsZero() {
+		number := d.Parts.Datacenter<<d.By.Bits(snowfence.Worker) | d.Parts.Worker
+		d.WorkerID = &number
+	}
+	d.explain()
+	if d.WorkerID == nil {
 		return d
 	}
 	p.owners(ctx, s, d)
@@ -80,23 +86,37 @@ func (p *Page) reading(ctx context.Context, s view.State, strip decode.Strip) *D
 	return d
 }
 
-// read decodes an id for a client.
-func read(c front.Client, text, generator string) (decode.Strip, error) {
-	answer, err := c.Decode(text, "", generator)
-	if of, ok := answer.(interface{ Strip() decode.Strip }); ok && err == nil {
-		return of.Strip(), nil
+// explain makes texts of the values, as numbers of scripts end at 2^53, and adds what fields mean.
+func (d *Decoded) explain() {
+	at := d.Time // a time that has several fields is said once
+	for i := range d.Fields {
+		f := &d.Fields[i]
+		switch f.Value = fmt.Sprint(f.Value); f.Kind {
+		case "time":
+			f.Meaning, at = at, ""
+		case "datacenter", "worker":
+			f.Meaning = fmt.Sprintf("of worker id %d", *d.WorkerID)
+		}
 	}
-	return decode.Strip{}, err
+}
+
+// read decodes an id for a client.
+func read(c front.Client, text, generator string) (decode.Document, error) {
+	answer, err := c.Decode(text, "", generator)
+	if d, ok := answer.(*decode.Document); ok && err == nil {
+		return *d, nil
+	}
+	return decode.Document{}, err
 }
 
 // weight is how much a reading says.
-func weight(s decode.Strip) int {
+func weight(d decode.Document) int {
 	switch {
-	case s.Worker != nil:
+	case !d.By.IsZero():
 		return 3
-	case s.Bits > 0:
+	case d.Bits() > 0:
 		return 2
-	case s.Format != "":
+	case d.Format != "":
 		return 1
 	}
 	return 0
@@ -104,9 +124,9 @@ func weight(s decode.Strip) int {
 
 // owners finds the registers of the id's worker id: in the generator's namespace, or in all that have the layout.
 func (p *Page) owners(ctx context.Context, s view.State, d *Decoded) {
-	number := d.Stamp.Worker
+	number := *d.WorkerID
 	for _, ns := range s.Namespaces {
-		of := ns.Layout == d.Stamp.Layout.String()
+		of := ns.Layout == d.Layout
 		for _, g := range s.Generators {
 			if g.Name == d.Generator {
 				of = g.Namespace == ns.Name && g.Store == ns.Store

@@ -40,7 +40,8 @@ type Login struct {
 type Decoded struct {
 	Text  string `json:"text"`            // as it was given
 	Error string `json:"error,omitempty"` // of the page alone, where the view answers a problem; all else is empty
-	decode.Strip
+	decode.Document
+	WorkerID *int64   `json:"worker_id,omitempty"` // with the datacenter; nil without a layout
 	Relative string   `json:"relative,omitempty"`
 	Others   []string `json:"others,omitempty"` // generators whose id the text may be just as well
 	Owners   []Owner  `json:"owners"`           // by namespace: whose it may be
@@ -70,21 +71,21 @@ type Plan struct {
 
 // Fit is a layout that meets the query.
 type Fit struct {
-	Layout   string        `json:"layout"` // for the configuration
-	Widths   string        `json:"widths"` // without the epoch
-	Fields   []decode.Span `json:"fields"` // without values
-	Years    float64       `json:"years"`
-	Ends     time.Time     `json:"ends,omitzero"`
-	Workers  string        `json:"workers"`
-	PerTick  string        `json:"ids_per_tick"`
-	EachRate float64       `json:"worker_rate"`
-	Rate     float64       `json:"rate"` // of all workers
+	Layout   string         `json:"layout"` // for the configuration
+	Widths   string         `json:"widths"` // without the epoch
+	Fields   []decode.Field `json:"fields"` // without values
+	Years    float64        `json:"years"`
+	Ends     time.Time      `json:"ends,omitzero"`
+	Workers  string         `json:"workers"`
+	PerTick  string         `json:"ids_per_tick"`
+	EachRate float64        `json:"worker_rate"`
+	Rate     float64        `json:"rate"` // of all workers
 }
 
 // Misfit is a layout that does not meet the query.
 type Misfit struct {
-	Name   string        `json:"name"` // a unit of time
-	Widths string        `json:"widths"`
-	Fields []decode.Span `json:"fields"`
-	Why    string        `json:"why"`
+	Name   string         `json:"name"` // a unit of time
+	Widths string         `json:"widths"`
+	Fields []decode.Field `json:"fields"`
+	Why    string         `json:"why"`
 }

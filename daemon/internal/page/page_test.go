@@ -672,12 +672,12 @@ func TestAnyIDIsDecodedToItsBits(t *testing.T) {
 	} {
 		d, status := f.decoded(t, x.text, x.generator)
 		worker := "none"
-		if d.Worker != nil {
-			worker = fmt.Sprint(*d.Worker)
+		if d.WorkerID != nil {
+			worker = fmt.Sprint(*d.WorkerID)
 		}
-		got := []string{d.ID, d.Format, d.Generator, d.Time, worker, fmt.Sprint(d.Bits)}
+		got := []string{d.ID, d.Format, d.Generator, d.Time, worker, fmt.Sprint(d.Bits())}
 		for _, s := range d.Fields {
-			got = append(got, s.Name+"="+s.Value)
+			got = append(got, fmt.Sprintf("%s=%v", s.Name, s.Value))
 		}
 		if strings.Join(got, " ") != x.want {
 			t.Errorf("%q of %q: %d\n%s, want\n%s", x.text, x.generator, status, strings.Join(got, " "), x.want)
@@ -729,7 +729,7 @@ func TestPlanShowsWhatFitsAndWhyTheRestDoesNot(t *testing.T) {
 		return p
 	}
 	p := plan("years=69&workers=1024&rate=4M")
-	if len(p.Fits) != 1 || p.Fits[0].Widths != "ms41-worker10-seq12" || p.Fits[0].Ends.Year() != 2095 || len(p.Fits[0].Fields) != 4 || p.Fits[0].Fields[2].First != 42 {
+	if len(p.Fits) != 1 || p.Fits[0].Widths != "ms41-worker10-seq12" || p.Fits[0].Ends.Year() != 2095 || len(p.Fits[0].Fields) != 4 || p.Fits[0].Fields[2].Shift != 12 {
 		t.Errorf("what fits: %+v", p.Fits)
 	}
 	why := map[string]string{}

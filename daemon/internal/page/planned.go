@@ -37,12 +37,12 @@ func planOf(q url.Values) (*Plan, error) {
 	answer := &Plan{Years: need.Years, Workers: need.Workers, Rate: need.WorkerRate, Fits: []Fit{}, Misfits: []Misfit{}}
 	for _, o := range offer.Options {
 		answer.Fits = append(answer.Fits, Fit{
-			Layout: o.Layout.String(), Widths: o.Widths, Fields: decode.SpansOf(o.Layout), Years: o.Years, Ends: o.Horizon,
+			Layout: o.Layout.String(), Widths: o.Widths, Fields: decode.FieldsOf(o.Layout), Years: o.Years, Ends: o.Horizon,
 			Workers: strconv.FormatInt(o.Workers, 10), PerTick: strconv.FormatInt(o.PerTick, 10), EachRate: o.WorkerRate, Rate: o.Rate,
 		})
 	}
 	for _, m := range offer.Misfits {
-		answer.Misfits = append(answer.Misfits, Misfit{m.Name, plan.Widths(m.Layout), decode.SpansOf(m.Layout), m.Why})
+		answer.Misfits = append(answer.Misfits, Misfit{m.Name, plan.Widths(m.Layout), decode.FieldsOf(m.Layout), m.Why})
 	}
 	return answer, nil
 }

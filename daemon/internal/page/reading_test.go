@@ -28,12 +28,12 @@ func (o one) Workers(context.Context, string, string, int64, int64) ([]view.Work
 }
 
 func TestReadingThatARegisterCoversWeighsMoreThanAnotherAndAFutureOneLeast(t *testing.T) {
-	now, l, number := time.Now(), snowfence.DefaultLayout(), int64(7)
-	register := view.Worker{Number: number, Host: "a", PID: 1, Term: 1, From: now.Add(-time.Hour), Until: now.Add(-time.Minute)}
+	now, l := time.Now(), snowfence.DefaultLayout()
+	register := view.Worker{Number: 7, Host: "a", PID: 1, Term: 1, From: now.Add(-time.Hour), Until: now.Add(-time.Minute)}
 	p := &Page{Config: Config{Source: one{register: register}, Clock: snowfence.SystemClock()}}
 	s := view.State{Namespaces: []view.Namespace{{Name: "main", Layout: l.String()}}}
 	read := func(at time.Time, want string) int {
-		d := p.reading(t.Context(), s, decode.Strip{Worker: &number, Bits: 64, At: at, Stamp: decode.Stamp{Layout: l, Worker: number}})
+		d := p.reading(t.Context(), s, decode.Document{By: l, Layout: l.String(), At: at, Parts: snowfence.Parts{Worker: 7}})
 		if len(d.Owners) != 1 || !strings.Contains(d.Owners[0].Text, want) {
 			t.Errorf("%s: %+v, want %q", at, d.Owners, want)
 		}
@@ -65,26 +65,24 @@ func (hanging) Workers(ctx context.Context, _, _ string, _, _ int64) ([]view.Wor
 // layered is a client whose generators all read an id by a layout.
 type layered struct {
 	front.Client
-	strip decode.Strip
+	document decode.Document
 }
 
 func (l layered) Decode(_, _, generator string) (any, error) {
 	if generator == "" {
 		return nil, io.ErrUnexpectedEOF // the generators have no layout in common
 	}
-	return l, nil
+	return &l.document, nil
 }
-
-func (l layered) Strip() decode.Strip { return l.strip }
 
 func TestIDIsReadWithinSecondsWhileTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, number, began := snowfence.DefaultLayout(), int64(7), time.Now()
+		l, began := snowfence.DefaultLayout(), time.Now()
 		s := view.State{Generators: make([]view.Generator, maxGenerators), Namespaces: []view.Namespace{{Name: "main", Layout: l.String()}}}
 		for i := range s.Generators {
 			s.Generators[i].Name = strconv.Itoa(i)
 		}
-		c := layered{strip: decode.Strip{Worker: &number, Bits: 64, At: began, Stamp: decode.Stamp{Layout: l, Worker: number}}}
+		c := layered{document: decode.Document{By: l, Layout: l.String(), At: began}}
 		p := &Page{Config: Config{Source: hanging{state: s}, Clock: snowfence.SystemClock()}}
 		d, err := p.decode(httptest.NewRequest(http.MethodGet, "/ui/decode?id=1", nil), c)
 		if took := time.Since(began); err != nil || len(d.Owners) != 1 || took > patience {

@@ -10,8 +10,7 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Decode implements [front.Client]. Nothing is guessed, as programs read the answer. That is a [decode.Document], or a [*decode.Foreign] for a UUID, a ULID
-// or an ObjectID without a layout, for a wide layout, and for a kind without layouts.
+// Decode implements [front.Client]. Nothing is guessed, as programs read the answer. That is a [*decode.Document].
 func (c *Client) Decode(id, layoutText, generator string) (any, error) {
 	if generator != "" {
 		return c.decodeOf(id, layoutText, generator)
@@ -21,28 +20,28 @@ func (c *Client) Decode(id, layoutText, generator string) (any, error) {
 	}
 	layout, wrong := c.service.decodeLayout(layoutText)
 	if wrong == nil && layout.Wide {
-		f, err := decode.ReadWide(id, layout)
+		d, err := decode.ReadWide(id, layout)
 		if err == nil {
-			return f, nil
+			return d, nil
 		} else if layoutText != "" {
 			return nil, front.InvalidID.Field("id", id, reason(err))
 		}
 	}
 	if layoutText == "" {
-		if f, err := decode.ReadForeign(id); err != nil {
+		if d, err := decode.ReadForeign(id); err != nil {
 			return nil, front.InvalidID.Field("id", id, reason(err))
-		} else if f != nil {
-			return f, nil
+		} else if d != nil {
+			return d, nil
 		}
 	}
 	if wrong != nil {
 		return nil, wrong
 	}
-	r, err := decode.Under(id, "", layout)
+	d, err := decode.Under(id, "", layout)
 	if err != nil {
 		return nil, front.InvalidID.Field("id", id, reason(err))
 	}
-	return r.Document(), nil
+	return d, nil
 }
 
 // Parts implements [front.Client].
@@ -55,11 +54,11 @@ func (c *Client) Parts(id string) (snowfence.Layout, snowfence.Parts, error) {
 	if err != nil {
 		return snowfence.Layout{}, snowfence.Parts{}, err
 	}
-	r, err := decode.Under(id, "", layout)
+	d, err := decode.Under(id, "", layout)
 	if err != nil {
 		return snowfence.Layout{}, snowfence.Parts{}, front.InvalidID.Field("id", id, reason(err))
 	}
-	return r.Layout, r.Parts, nil
+	return d.By, d.Parts, nil
 }
 
 // payForDecoding takes the price of an id that is decoded without a generator.
@@ -92,19 +91,15 @@ func (c *Client) decodeOf(text, layout, name string) (any, error) {
 			id, err = u.m.caps.Shows.Read(text)
 		}
 	}
-	var r decode.Result
-	var f *decode.Foreign
+	var d *decode.Document
 	if err == nil {
 		of := g.settings
-		r, f, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: g.layout(), Kind: of.Kind, Format: c.service.formats[of.Kind], Settings: of.Settings})
+		d, err = decode.Of(id, "", decode.Source{Generator: g.name, Layout: g.layout(), Kind: of.Kind, Format: c.service.formats[of.Kind], Settings: of.Settings})
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, front.InvalidID.Field("id", text, reason(err))
-	case f != nil:
-		return f, nil
 	}
-	return r.Document(), nil
+	return d, nil
 }
 
 func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {

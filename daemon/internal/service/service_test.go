@@ -506,12 +506,12 @@ func TestDetailOfAFaultShowsNothingOfIt(t *testing.T) {
 func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 	s := New(Config{Settings: settings(t, "a", "b")})
 	answer, err := anybody(s).Decode("1541815603606036480", "twitter", "")
-	d, _ := answer.(decode.Document)
+	d, _ := answer.(*decode.Document)
 	if err != nil || d.Time != "2022-06-28T16:07:40.105Z" || *d.Worker != 26 || *d.Datacenter != 11 || d.Guessed {
 		t.Errorf("twitter: %+v, %v", d, err)
 	}
 	answer, err = anybody(s).Decode("0000000000000000001", "", "")
-	d, _ = answer.(decode.Document)
+	d, _ = answer.(*decode.Document)
 	if err != nil || d.Layout != snowfence.DefaultLayout().String() || d.ID != "1" {
 		t.Errorf("layout in common: %+v, %v", d, err)
 	}
@@ -547,7 +547,7 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		t.Errorf("two layouts without a name: %v", err)
 	}
 	answer, err = anybody(New(Config{Settings: mixed})).Decode("507f1f77bcf86cd799439011", "", "")
-	if f, ok := answer.(*decode.Foreign); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
+	if f, ok := answer.(*decode.Document); err != nil || !ok || f.Format != "objectid" || f.Time != "2012-10-17T21:13:27Z" {
 		t.Errorf("an ObjectID without a layout: %+v, %v", answer, err)
 	}
 }

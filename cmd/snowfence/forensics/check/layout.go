@@ -67,7 +67,7 @@ func guess(items []idsort.Item, now time.Time) (best snowfence.Preset, ok bool) 
 		if len(all) == 0 || !all[0].Plausible {
 			continue
 		}
-		if c := all[0]; c.Time.Sub(c.Layout.Epoch) > now.Sub(c.Layout.Epoch)/64 {
+		if c := all[0]; c.At.Sub(c.By.Epoch) > now.Sub(c.By.Epoch)/64 {
 			votes[c.Preset]++
 		}
 	}

@@ -4,7 +4,6 @@ package idtext
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,26 +30,19 @@ type idPage struct {
 	*Reader
 }
 
-// decoded is an id of at most 64 bits, as the JSON form has it.
+// decoded is an id, as the JSON form has it.
 type decoded struct {
-	decode.Document
-	Input  string          `json:"input"`   // as given
-	ReadAs decode.Encoding `json:"read_as"` // the encoding that was taken
+	*decode.Document
+	Input  string          `json:"input"`             // as given
+	ReadAs decode.Encoding `json:"read_as,omitempty"` // the encoding that was taken, of a number under a layout
 
-	result  decode.Result      // of the likeliest reading
 	guesses []decode.Candidate // the candidates of a guess, the likeliest first
-}
-
-// foreign is a UUID, a ULID or an ObjectID, or an id of a wide layout, as the JSON form has it.
-type foreign struct {
-	*decode.Foreign
-	Input string `json:"input"` // as given
 }
 
 // Read returns the likeliest reading of a word, as JSON and as text. A [snowfence.ErrInvalidID] is
 // returned for a word that is not an id.
 func (r *Reader) Read(word string) (document any, text string, err error) {
-	p, id, n, other := idPage{Reader: r}, word, &decoded{Input: word}, (*decode.Foreign)(nil)
+	p, id, n := idPage{Reader: r}, word, &decoded{Input: word}
 	if r.Open != nil {
 		if id, err = r.Open(word); err != nil {
 			return nil, "", err
@@ -58,27 +50,18 @@ func (r *Reader) Read(word string) (document any, text string, err error) {
 	}
 	switch {
 	case r.Source != nil:
-		n.result, other, err = decode.Of(id, r.Encoding, *r.Source)
-		n.result.Preset = cmp.Or(r.Preset, n.result.Preset)
+		n.Document, err = decode.Of(id, r.Encoding, *r.Source)
 	case r.Encoding == "":
-		other, err = decode.ReadForeign(id)
+		n.Document, err = decode.ReadForeign(id)
 	}
-	switch {
-	case err != nil:
+	if err == nil && n.Document == nil {
+		err = r.guess(id, n)
+	}
+	if err != nil {
 		return nil, "", err
-	case other != nil:
-		f := &foreign{other, word}
-		p.foreignText(f)
-		return f, p.String(), nil
-	case r.Source != nil:
-		n.Document = n.result.Document()
-	default:
-		if err = r.guess(id, n); err != nil {
-			return nil, "", err
-		}
 	}
-	n.ReadAs = n.result.ReadAs
-	p.numberText(n)
+	n.Preset, n.ReadAs = cmp.Or(r.Preset, n.Preset), n.Document.ReadAs
+	p.text(n)
 	return n, p.String(), nil
 }
 
@@ -92,8 +75,8 @@ func (r *Reader) guess(id string, n *decoded) error {
 	if len(n.guesses) == 0 {
 		return &snowfence.IDError{Form: "any preset", Text: number.String(), Position: -1, Reason: "has no place in any of their layouts"}
 	}
-	n.Document, n.result = decode.GuessedDocument(n.guesses), n.guesses[0].Result
-	n.result.ReadAs = as
+	n.Document = decode.GuessedDocument(n.guesses)
+	n.Document.ReadAs = as
 	return nil
 }
 
@@ -104,53 +87,47 @@ func (p *idPage) label(label, value string) {
 	}
 }
 
-// instant adds a time.
-func (p *idPage) instant(at time.Time, unit time.Duration) {
-	p.label("time", decode.FormatTime(at, unit))
-	p.label("  local", decode.FormatTime(at.In(p.Zone), unit))
-	p.label("  relative", decode.Relative(at, p.Now))
-}
-
-// foreignText adds an id in another form than a number, with the version of a UUID.
-func (p *idPage) foreignText(f *foreign) {
-	p.Line("%s\n%s  %s\n", f.Input, strings.TrimSuffix(fmt.Sprintf("%s %d", f.Format, f.Version), " 0"), f.About)
-	if f.Time != "" {
-		p.instant(f.At, f.Unit)
-	}
-	for _, field := range f.Fields {
-		p.label(field.Name, field.Value)
-	}
-	p.Line("")
-	for _, row := range [][2]string{{f.Format, f.ID}, {"hex", f.Hex}, {"generator", f.Generator}} {
-		p.label(row[0], row[1])
+// instant adds the time.
+func (p *idPage) instant(n *decoded) {
+	p.label("time", n.Time)
+	p.label("  local", decode.FormatTime(n.At.In(p.Zone), n.Unit))
+	p.label("  relative", decode.Relative(n.At, p.Now))
+	if n.Tick != nil {
+		p.label("  tick", fmt.Sprint(*n.Tick))
 	}
 }
 
-// numberText adds the picture of a number, its fields and its encodings.
-func (p *idPage) numberText(n *decoded) {
+// text adds the picture of a number under a layout, the fields and the encodings.
+func (p *idPage) text(n *decoded) {
 	p.heading(n)
-	for _, line := range n.result.Picture() {
-		p.WriteString(line + "\n")
+	e, name := n.Encodings, n.Format
+	if name == "id" {
+		name = "decimal"
+		for _, line := range n.Picture() {
+			p.WriteString(line + "\n")
+		}
+		p.Line("")
 	}
-	p.Line("")
+	timed := false // a time that has several fields is said once
 	for _, f := range n.Fields {
 		switch f.Kind {
-		case "unused":
+		case "unused", "version", "variant":
 		case "time":
-			p.instant(n.result.Time, n.result.Layout.Unit)
-			p.label("  tick", strconv.FormatInt(n.Tick, 10))
+			if !timed {
+				p.instant(n)
+			}
+			timed = true
 		default:
-			p.label(f.Name, strconv.FormatUint(f.Value, 10))
+			p.label(f.Name, fmt.Sprint(f.Value))
 		}
 	}
 	p.Line("")
-	e := n.Encodings
 	fixed := e.FixedDecimal
 	if fixed == e.Decimal {
 		fixed = ""
 	}
 	for _, row := range [][2]string{
-		{"decimal", e.Decimal}, {"  19 digits", fixed}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}, {"generator", n.Generator},
+		{name, n.ID}, {"  19 digits", fixed}, {"hex", e.Hex}, {"base32", e.Base32}, {"base62", e.Base62}, {"generator", n.Generator},
 	} {
 		p.label(row[0], row[1])
 	}
@@ -162,11 +139,15 @@ func (p *idPage) numberText(n *decoded) {
 // heading adds the encoding and the layout by which the id was read, and whether the layout is a guess.
 func (p *idPage) heading(n *decoded) {
 	as := ""
-	if n.ReadAs != decode.Decimal {
+	if n.ReadAs != "" && n.ReadAs != decode.Decimal {
 		as = ", read as " + string(n.ReadAs)
 	}
 	p.Line("%s%s", n.Input, as)
-	name := cmp.Or(p.Preset, strings.Join(decode.PresetsOf(n.result.Layout), " or "), "layout")
+	if n.Format != "id" {
+		p.Line("%s  %s\n", strings.TrimSuffix(fmt.Sprintf("%s %d", n.Format, n.Version), " 0"), cmp.Or(n.About, n.Layout))
+		return
+	}
+	name := cmp.Or(p.Preset, strings.Join(decode.PresetsOf(n.By), " or "), "layout")
 	if n.Guessed {
 		name += " (guessed)"
 	}
@@ -183,8 +164,8 @@ func (p *idPage) others(n *decoded) {
 	var rows [][]string
 	for _, c := range n.guesses[1:] {
 		if c.Plausible && len(rows) < most {
-			presets := strings.Join(decode.PresetsOf(c.Layout), " or ")
-			rows = append(rows, []string{presets, decode.FormatTime(c.Time, c.Layout.Unit), decode.Relative(c.Time, p.Now)})
+			presets := strings.Join(decode.PresetsOf(c.By), " or ")
+			rows = append(rows, []string{presets, c.Time, decode.Relative(c.At, p.Now)})
 		}
 	}
 	switch {

@@ -259,14 +259,14 @@ export function clocks(host, holders, rollback) {
 
 /** strip draws the fields of an id, and its bits where there is room for digits. */
 export function strip(host, fields) {
-  const bits = Math.max(...fields.map((f) => f.first + f.bits))
+  const bits = Math.max(...fields.map((f) => f.shift + f.bits))
   const width = Math.max(240, host.clientWidth)
   const unit = width / bits
   const height = fields.some((f) => f.value) ? 66 : 46
   const label = "From the highest bit: " + fields.map((f) => `${f.bits} ${f.bits === 1 ? "bit" : "bits"} ${f.name}`).join(", ")
   const svg = s("svg", { class: "strip draw", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label })
   for (const f of fields.filter((f) => f.bits)) {
-    const x = f.first * unit
+    const x = (bits - f.shift - f.bits) * unit
     const w = f.bits * unit
     const write = (y, kind, ...texts) => { // the first text that has room
       const text = texts.find((text) => text && text.length * 6.4 < w - 2)
