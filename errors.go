@@ -3,7 +3,6 @@ package snowfence
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 )
 
@@ -111,12 +110,12 @@ func badByte[T text](form string, s T, position int, want string) error {
 	return newIDError(form, s, position, fmt.Sprintf("%q is no %s", s[position], want))
 }
 
-// ErrInvalidLayout is what every *[LayoutError] and *[LayoutSyntaxError] wraps.
+// ErrInvalidLayout is what every *[LayoutError] wraps.
 var ErrInvalidLayout = NewError(ClassUsage, "snowfence: invalid layout")
 
-// LayoutError says which part of a [Layout] can't be as it is. It wraps [ErrInvalidLayout].
+// LayoutError says which part of a [Layout], or of its text, can't be as it is. It wraps [ErrInvalidLayout].
 type LayoutError struct {
-	// Field is the part at fault: unit, epoch, total, unsigned, or a field's word.
+	// Field is the part at fault: unit, epoch, total, unsigned, or a field's word; of a text part or layout.
 	Field string
 	// Value is what it is.
 	Value string
@@ -137,40 +136,6 @@ func (e *LayoutError) Error() string {
 
 // Unwrap returns [ErrInvalidLayout].
 func (e *LayoutError) Unwrap() error { return ErrInvalidLayout }
-
-// LayoutSyntaxError says where the text of a [Layout] can't be read. It wraps [ErrInvalidLayout].
-type LayoutSyntaxError struct {
-	// Text is the text, cut to its first 64 bytes.
-	Text string
-	// Offset is the position of the token at fault, in bytes.
-	Offset int
-	// Token is the token at fault, cut likewise; empty at the end of the text.
-	Token string
-	// Reason says what is wrong with it.
-	Reason string
-}
-
-// Error names the text, the token, its place and the reason.
-func (e *LayoutSyntaxError) Error() string {
-	token := "the end"
-	if e.Token != "" {
-		token = strconv.Quote(e.Token)
-	}
-	if e.Text == "" {
-		return fmt.Sprintf("%v: the text is empty: %s", ErrInvalidLayout, e.Reason)
-	}
-	if e.Token == e.Text {
-		return fmt.Sprintf("%v %s: %s", ErrInvalidLayout, token, e.Reason)
-	}
-	return fmt.Sprintf("%v %q: %s at offset %d: %s", ErrInvalidLayout, e.Text, token, e.Offset, e.Reason)
-}
-
-// Unwrap returns [ErrInvalidLayout].
-func (e *LayoutSyntaxError) Unwrap() error { return ErrInvalidLayout }
-
-func newLayoutSyntaxError(text string, offset int, token, reason string) error {
-	return &LayoutSyntaxError{text[:min(len(text), maxErrorText)], offset, token[:min(len(token), maxErrorText)], reason}
-}
 
 // RangeError is returned when a number does not fit its field. Nothing is ever masked to fit.
 type RangeError struct {

@@ -28,7 +28,6 @@ func TestClassOfAnErrorIsTheLastOfThoseThatItWraps(t *testing.T) {
 		{&WaitError{Reason: ErrClockBehind}, ClassClock},
 		{&IDError{}, ClassInvalidID},
 		{&LayoutError{}, ClassUsage},
-		{&LayoutSyntaxError{}, ClassUsage},
 		{&PolicyError{}, ClassUsage},
 	} {
 		if got := ClassOf(x.err); got != x.want {

@@ -87,27 +87,17 @@ func ExampleParseBase32() {
 }
 
 func ExampleParseLayout() {
-	for _, s := range []string{
-		"10 ms 39 · seq 8 · machine 16",
-		"baidu@2026-01-01",
-		"ms 41 · wroker 10 · seq 12",
-		"ms 37 · worker 20 · seq 16",
-	} {
+	for _, s := range []string{"10ms39-seq8-worker16", "baidu@2026-01-01", "ms37-worker20-seq16"} {
 		layout, err := snowfence.ParseLayout(s)
-		var syntax *snowfence.LayoutSyntaxError
-		switch {
-		case errors.As(err, &syntax):
-			fmt.Println(syntax.Token, "at", syntax.Offset)
-		case err != nil:
+		if err != nil {
 			fmt.Println(err)
-		default:
+		} else {
 			fmt.Println(layout)
 		}
 	}
 	// Output:
 	// 10ms39-seq8-worker16@2026-01-01T00:00:00Z
 	// s28-worker22-seq13@2026-01-01T00:00:00Z
-	// wroker at 9
 	// snowfence: invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign
 }
 
@@ -166,13 +156,13 @@ func ExampleLayout_Spans() {
 		return
 	}
 	for _, span := range preset.Layout.Spans() {
-		fmt.Printf("%2d..%-2d %-9s %d\n", span.High, span.Low, span.Field.Word(), parts.Value(span.Field.Kind))
+		fmt.Printf("%2d..%-2d %-10s %d\n", span.High, span.Low, span.Field.Kind, parts.Value(span.Field.Kind))
 	}
 	// Output:
-	// 63..22 time      41944705796
-	// 21..17 worker    1
-	// 16..12 process   0
-	// 11..0  increment 7
+	// 63..22 time       41944705796
+	// 21..17 datacenter 1
+	// 16..12 worker     0
+	// 11..0  sequence   7
 }
 
 // Worker 7 is this program's alone, and its clock is never set back while it is

@@ -282,7 +282,7 @@ func (l Layout) check(p Parts) error {
 	for _, kind := range [...]FieldKind{Datacenter, Worker, Sequence, Random} {
 		value, limit := p.Value(kind), count(l.Bits(kind))
 		if value < 0 || value >= limit {
-			return &RangeError{l.field(kind).Word(), value, limit - 1}
+			return &RangeError{kind.String(), value, limit - 1}
 		}
 	}
 	return nil

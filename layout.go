@@ -46,17 +46,6 @@ type Field struct {
 	Kind FieldKind
 	// Bits is the field's width, at least 1.
 	Bits int
-	// Name is the layout's own system's word for the field, such as "process" or
-	// "shard", for display only. Empty means the kind's word.
-	Name string
-}
-
-// Word returns what to call the field: its name, or else its kind's word.
-func (f Field) Word() string {
-	if f.Name != "" {
-		return f.Name
-	}
-	return f.Kind.String()
 }
 
 // Layout gives the bits of a namespace's ids their meaning. It has the length of a tick, the
@@ -104,7 +93,7 @@ func (l Layout) IsZero() bool {
 // DefaultLayout returns the default layout: 41 bits of milliseconds since
 // 2026-01-01T00:00:00Z, until 2095, then 10 bits of worker and 12 of sequence.
 func DefaultLayout() Layout {
-	return newLayout(time.Millisecond, defaultEpoch, Field{Time, 41, ""}, Field{Worker, 10, ""}, Field{Sequence, 12, ""})
+	return newLayout(time.Millisecond, defaultEpoch, Field{Time, 41}, Field{Worker, 10}, Field{Sequence, 12})
 }
 
 // defaultEpoch is 2026-01-01T00:00:00Z in Unix milliseconds.
@@ -170,7 +159,7 @@ func (l Layout) Spans() []Span {
 }
 
 // Equal reports whether both layouts give every integer the same meaning: the same unit and
-// epoch, and the same kinds and widths of fields in order. Names don't count.
+// epoch, and the same kinds and widths of fields in order.
 func (l Layout) Equal(other Layout) bool {
 	return l.Unit == other.Unit && l.Epoch.Equal(other.Epoch) && l.Unsigned == other.Unsigned && l.Wide == other.Wide &&
 		slices.EqualFunc(l.Fields, other.Fields, func(f, g Field) bool { return f.Kind == g.Kind && f.Bits == g.Bits })
@@ -231,7 +220,7 @@ func (l Layout) Validate() error {
 		case total != maxBitsUnsigned:
 			return &LayoutError{"total", countBits(total), "64 bits", "unsigned layouts use exactly 64"}
 		case l.Fields[0].Kind != Time:
-			return &LayoutError{"unsigned", "set with " + l.Fields[0].Word() + " highest", "unset", "only the time can stop short of the 64th bit"}
+			return &LayoutError{"unsigned", "set with " + l.Fields[0].Kind.String() + " highest", "unset", "only the time can stop short of the 64th bit"}
 		}
 	} else if total > maxBits {
 		return &LayoutError{"total", countBits(total), "at most 63 bits", "the 64th bit is the sign"}
@@ -260,15 +249,15 @@ func (l Layout) validateFields() error {
 		case f.Kind < Time || f.Kind > Random || f.Kind > Sequence && !l.Wide:
 			return &LayoutError{fmt.Sprintf("fields[%d]", i), f.Kind.String(), kinds, ""}
 		case seen[f.Kind]:
-			return &LayoutError{f.Word(), "given twice", "given once", "it is a second " + f.Kind.String()}
+			return &LayoutError{f.Kind.String(), "given twice", "given once", ""}
 		case f.Bits < 1:
-			return &LayoutError{f.Word(), countBits(f.Bits), "at least 1 bit", ""}
+			return &LayoutError{f.Kind.String(), countBits(f.Bits), "at least 1 bit", ""}
 		case f.Bits > maxBits:
-			return &LayoutError{f.Word(), countBits(f.Bits), "at most 63 bits", ""}
+			return &LayoutError{f.Kind.String(), countBits(f.Bits), "at most 63 bits", ""}
 		case f.Kind == Time && seen[Sequence]:
 			return &LayoutError{"sequence", "above the time", "below it", "ids would not increase"}
 		case f.Kind == Sequence && seen[Random]:
-			return &LayoutError{f.Word(), "below the random bits", "above them", "ids would not increase"}
+			return &LayoutError{f.Kind.String(), "below the random bits", "above them", "ids would not increase"}
 		}
 		seen[f.Kind] = true
 	}

@@ -1,12 +1,10 @@
 package snowfence
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // These words mark the text form of an Unsigned and of a Wide layout.
@@ -54,13 +52,10 @@ func (l Layout) String() string {
 		if i > 0 {
 			b.WriteByte('-')
 		}
-		switch f.Kind {
-		case Time:
+		if f.Kind == Time {
 			b.WriteString(unitText(l.Unit))
-		case Sequence:
-			b.WriteString("seq")
-		default:
-			b.WriteString(f.Kind.String())
+		} else {
+			b.WriteString(kindWord(f.Kind))
 		}
 		b.WriteString(strconv.Itoa(f.Bits))
 	}
@@ -101,242 +96,103 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// ParseLayout reads a layout as people, configuration files, command lines and URLs write
-// it: the name of a preset, or the fields from the highest bits to the lowest. An @ and an
-// epoch may follow. Without them the epoch is the preset's or the default one.
+// ParseLayout reads the name of a preset, or the form of [Layout.String]: the fields from the
+// highest bits to the lowest. The epoch may be left out, or be a date. Without it the preset's or
+// the default one counts.
 //
 //	twitter
 //	baidu@2026-01-01
-//	ms41-worker10-seq12@2026-01-01T00:00:00Z
-//	ms 41 · worker 10 · seq 12 @ 1767225600000
-//	10 ms 39, seq 8, machine 16
-//	unsigned ms 42 + node 10 + counter 12
+//	ms41-worker10-seq12
+//	10ms39-seq8-worker16@2014-09-01T00:00:00Z
 //
 // A field is a word and its bits. For the time the word is the unit, one of us, ms, s, min and h,
-// after a count if it is not one. The other words are datacenter (dc, region), worker (host,
-// instance, machine, node, process, server, shard) and sequence (seq, counter, increment, random,
-// step). Blanks may stand anywhere between words and numbers, and one of - , + · | between fields;
-// case does not matter. The word unsigned, in a field's place, marks a layout of 64 bits. The word
-// wide marks one of up to 128 bits, with three more words: version, variant and random. An epoch is
-// a date, an RFC 3339 instant, or Unix milliseconds.
+// after a count if it is not one. The others are datacenter, worker and seq. The word unsigned in
+// front marks a layout of 64 bits, the word wide one of up to 128 bits, with three more fields:
+// version, variant and random.
 //
-// A *[LayoutSyntaxError] is returned when the text can't be read. A *[LayoutError] is
+// A *[LayoutError] is returned for a text that can't be read, with the part at fault. It is also
 // returned for an invalid layout, together with the layout as it was read.
 func ParseLayout(s string) (Layout, error) {
 	fields, epoch, hasEpoch := strings.Cut(s, "@")
-	var l Layout
-	var err error
-	if row, ok := presetNamed(strings.ToLower(strings.TrimSpace(fields))); ok {
+	l, err := Layout{}, error(nil)
+	if row, ok := presetNamed(fields); ok {
 		l = row.preset().Layout
-	} else if l, err = (&layoutParser{text: s, rest: fields}).parse(); err != nil {
+	} else if l, err = parseFields(fields); err != nil {
 		return Layout{}, err
 	}
 	if hasEpoch {
-		if l.Epoch, err = parseEpoch(s, epoch); err != nil {
+		if l.Epoch, err = parseEpoch(epoch); err != nil {
 			return Layout{}, err
 		}
 	}
 	return l, l.Validate()
 }
 
-// earliestMS is the first number above 0 that is read as Unix milliseconds: it has twelve digits. Seconds of this
-// time have ten.
-const earliestMS = 100_000_000_000
-
-// parseEpoch reads the epoch after the @, the tail of a layout's text.
-func parseEpoch(text, epoch string) (time.Time, error) {
-	token := strings.TrimSpace(epoch)
-	offset := len(text) - len(strings.TrimLeftFunc(epoch, unicode.IsSpace))
-	if ms, err := strconv.ParseInt(token, 10, 64); err == nil {
-		if ms > 0 && ms < earliestMS { // a year, or seconds
-			return time.Time{}, newLayoutSyntaxError(text, offset, token, "is Unix milliseconds, and so an epoch before 1973: write a date, such as 2026-01-01, or a number of 12 digits or more")
-		}
-		return time.UnixMilli(ms).UTC(), nil
-	}
+// parseEpoch reads the epoch after the @.
+func parseEpoch(s string) (time.Time, error) {
 	for _, format := range [...]string{time.RFC3339Nano, time.DateOnly} {
-		if t, err := time.Parse(format, token); err == nil {
+		if t, err := time.Parse(format, s); err == nil {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, newLayoutSyntaxError(text, offset, token, "is no epoch: neither a date, nor an RFC 3339 instant, nor Unix milliseconds")
+	return time.Time{}, &LayoutError{"epoch", quoted(s), "a date or an RFC 3339 instant, such as 2026-01-01T00:00:00Z", ""}
 }
 
-// tokenKind is the kind of a token of a layout's text.
-type tokenKind uint8
-
-const (
-	endToken tokenKind = iota
-	wordToken
-	numberToken
-	separatorToken
-	otherToken
-)
-
-// layoutToken is a token and where it begins.
-type layoutToken struct {
-	kind   tokenKind
-	text   string
-	offset int
-}
-
-// layoutParser reads the fields of a layout, one token ahead.
-type layoutParser struct {
-	text  string // the whole text, for errors
-	rest  string // the fields that are not read yet
-	at    int    // the offset of rest in text
-	token layoutToken
-}
-
-// advance steps to the next token; blanks are skipped.
-func (p *layoutParser) advance() {
-	trimmed := strings.TrimLeftFunc(p.rest, unicode.IsSpace)
-	p.at += len(p.rest) - len(trimmed)
-	first, size := utf8.DecodeRuneInString(trimmed)
-	var kind tokenKind
-	switch {
-	case size == 0:
-		kind = endToken
-	case unicode.IsLetter(first):
-		kind, size = wordToken, runLength(trimmed, unicode.IsLetter)
-	case isDigit(first):
-		kind, size = numberToken, runLength(trimmed, isDigit)
-	case strings.ContainsRune("-,+·|", first):
-		kind = separatorToken
-	default:
-		kind = otherToken
-	}
-	p.token = layoutToken{kind, trimmed[:size], p.at}
-	p.rest, p.at = trimmed[size:], p.at+size
-}
-
-func isDigit(r rune) bool { return '0' <= r && r <= '9' }
-
-// runLength returns how many bytes of s, from its start, are in a class.
-func runLength(s string, in func(rune) bool) int {
-	if n := strings.IndexFunc(s, func(r rune) bool { return !in(r) }); n >= 0 {
-		return n
-	}
-	return len(s)
-}
-
-// fail names a token as the one at fault.
-func (p *layoutParser) fail(at layoutToken, reason string) error {
-	return newLayoutSyntaxError(p.text, at.offset, at.text, reason)
-}
-
-// parse reads fields up to the end.
-func (p *layoutParser) parse() (Layout, error) {
+// parseFields reads what stands before the @.
+func parseFields(s string) (Layout, error) {
 	l := newLayout(0, defaultEpoch)
-	p.advance()
-	for {
-		if err := p.parseField(&l); err != nil {
-			return Layout{}, err
-		}
-		if p.token.kind == endToken {
-			return l, nil
-		}
-		if p.token.kind == separatorToken {
-			p.advance()
+	for part := range strings.SplitSeq(s, "-") {
+		switch {
+		case part == unsignedWord:
+			l.Unsigned = true
+		case part == wideWord:
+			l.Wide = true
+		case !l.parseField(part):
+			return Layout{}, &LayoutError{"part", quoted(part), "a word and its bits, such as in ms41-worker10-seq12",
+				"the words are us, ms, s, min, h, datacenter, worker and seq, and the presets " + presetNames()}
 		}
 	}
+	if canonical, _, _ := strings.Cut(l.String(), "@"); canonical != s {
+		return Layout{}, &LayoutError{"layout", quoted(s), canonical, "there is one spelling"}
+	}
+	return l, nil
 }
 
-// parseField reads [count] word bits, or unsigned, into l.
-func (p *layoutParser) parseField(l *Layout) (err error) {
-	start, count := p.token, 1
-	counted := start.kind == numberToken
-	if counted {
-		if count, err = p.parseNumber(); err != nil {
-			return err
-		}
-	}
-	if p.token.kind != wordToken {
-		return p.fail(p.token, "a field or a preset is expected")
-	}
-	word := strings.ToLower(p.token.text)
-	if mark := l.mark(word); mark != nil && !counted {
-		*mark = true
-		p.advance()
-		return nil
-	}
-	field, unit, ok := fieldNamed(word, l.Wide)
-	switch {
-	case !ok:
-		return p.fail(p.token, "is neither a field ("+fieldWords+") nor a preset ("+presetNames()+")")
-	case field.Kind == Time:
-		most := int64(maxUnit / unit)
-		if count < 1 || int64(count) > most {
-			return p.fail(start, fmt.Sprintf("the unit must be at most 1h, that is from 1 to %d%s", most, word))
-		}
-		l.Unit = time.Duration(count) * unit
-	case counted:
-		return p.fail(start, "a count can stand only before a unit of time; bits follow their field")
-	}
-	p.advance()
-	if p.token.kind != numberToken {
-		return p.fail(p.token, "the bits of "+word+" are expected")
-	}
-	if field.Bits, err = p.parseNumber(); err != nil {
-		return err
-	}
-	l.Fields = append(l.Fields, field)
-	return nil
-}
-
-// parseNumber reads the current token as a number and steps on.
-func (p *layoutParser) parseNumber() (int, error) {
-	n, err := strconv.ParseInt(p.token.text, 10, 32)
+// parseField reads a count, a word and its bits into l, and reports whether it could.
+func (l *Layout) parseField(part string) bool {
+	const digits = "0123456789"
+	counted := strings.TrimRight(part, digits)
+	word := strings.TrimLeft(counted, digits)
+	bits, err := strconv.ParseInt(part[len(counted):], 10, 32)
 	if err != nil {
-		return 0, p.fail(p.token, "is too large a number")
+		return false
 	}
-	p.advance()
-	return int(n), nil
-}
-
-// fieldWords are the words that an error suggests.
-const fieldWords = "us, ms, s, min, h, datacenter, worker, seq, unsigned, wide"
-
-// mark returns what a word in a field's place marks; nil for another word.
-func (l *Layout) mark(word string) *bool {
-	switch word {
-	case unsignedWord:
-		return &l.Unsigned
-	case wideWord:
-		return &l.Wide
-	}
-	return nil
-}
-
-// fieldNamed returns the field of a lower-case word, without its bits, and for a time the
-// unit. Another system's own word is kept as the field's name.
-func fieldNamed(word string, wide bool) (f Field, unit time.Duration, ok bool) {
-	switch word {
-	case "µs", "μs": // micro sign, Greek mu
-		word = "us"
-	}
+	field := Field{Bits: int(bits)}
 	for _, u := range timeUnits() {
 		if word == u.word {
-			return Field{Kind: Time}, u.unit, true
+			count, err := strconv.ParseInt(cmp.Or(strings.TrimSuffix(counted, word), "1"), 10, 64)
+			field.Kind, l.Unit = Time, time.Duration(count)*u.unit
+			if err != nil || count < 1 || count > int64(maxUnit/u.unit) {
+				return false
+			}
 		}
 	}
-	for _, kind := range [...]FieldKind{Version, Variant, Random} {
-		if wide && word == kind.String() {
-			return Field{Kind: kind}, 0, true
+	for kind := Datacenter; kind <= Random; kind++ {
+		if counted == kindWord(kind) && (kind <= Sequence || l.Wide) {
+			field.Kind = kind
 		}
 	}
-	switch word {
-	case "datacenter", "dc":
-		return Field{Kind: Datacenter}, 0, true
-	case "region":
-		return Field{Kind: Datacenter, Name: word}, 0, true
-	case "worker":
-		return Field{Kind: Worker}, 0, true
-	case "host", "instance", "machine", "node", "process", "server", "shard":
-		return Field{Kind: Worker, Name: word}, 0, true
-	case "sequence", "seq":
-		return Field{Kind: Sequence}, 0, true
-	case "counter", "increment", "random", "step":
-		return Field{Kind: Sequence, Name: word}, 0, true
-	}
-	return Field{}, 0, false
+	l.Fields = append(l.Fields, field)
+	return field.Kind != 0
 }
+
+// kindWord returns the word of a kind other than Time.
+func kindWord(k FieldKind) string {
+	if k == Sequence {
+		return "seq"
+	}
+	return k.String()
+}
+
+// quoted is how an error shows a text: its first 64 bytes.
+func quoted(s string) string { return strconv.Quote(s[:min(len(s), maxErrorText)]) }

@@ -51,7 +51,7 @@ func TestIDsIncreaseWithTickAndSequence(t *testing.T) {
 func TestComposeNeverMasks(t *testing.T) {
 	for _, l := range sampleLayouts() {
 		for _, kind := range []FieldKind{Time, Datacenter, Worker, Sequence} {
-			word, limit := l.field(kind).Word(), count(l.Bits(kind))-1
+			word, limit := kind.String(), count(l.Bits(kind))-1
 			if kind == Time {
 				word, limit = "tick", int64(l.HorizonTick())-1
 			}

@@ -28,9 +28,7 @@ func PresetByName(name string) (Preset, error) {
 
 // Presets returns the presets of up to 64 bits, the default first. docs/kinds.md lists their layouts.
 // Each call makes new ones, so the caller may change them.
-//
-// Where a system calls its datacenter or worker by another word, the field's
-// Name has it: discord's worker is the Datacenter, its process the Worker.
+// Discord's worker is the datacenter, and its process the worker.
 func Presets() []Preset { return presets(false) }
 
 // WidePresets returns the presets of wide layouts. Each call makes new ones, so the caller may
@@ -57,12 +55,8 @@ type presetRow struct {
 // preset reads the layout. Tests hold that each of them can be read and is valid.
 func (r presetRow) preset() Preset {
 	fields, epoch, _ := strings.Cut(r.layout, "@")
-	p := layoutParser{text: r.layout, rest: fields}
-	l, _ := p.parse()
-	l.Epoch, _ = parseEpoch(r.layout, epoch)
-	if r.name == "discord" {
-		l.Fields[1].Name = "worker" // a word that means another field in a layout's text
-	}
+	l, _ := parseFields(fields)
+	l.Epoch, _ = parseEpoch(epoch)
 	return Preset{r.name, l, r.policy}
 }
 
@@ -109,34 +103,34 @@ func presetTable() []presetRow {
 	// It keeps its logical time over every step back of a clock that is not broken.
 	sonyflake := Policy{MaxRollback: 10 * time.Minute, MaxBurst: none, Start: zero}
 	return []presetRow{
-		{"default", "ms41-worker10-seq12@1767225600000", Policy{}},
-		{"twitter", "ms41-datacenter5-worker5-seq12@1288834974657", rejecting},
-		{"leaf", "ms41-worker10-seq12@1288834974657", tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99})},
-		{"bwmarrin", "ms41-node10-step12@1288834974657", sonyflake},
-		{"shardingsphere", "ms41-worker10-seq12@1477958400000", shardingSphere},
-		{"shardingsphere-shanghai", "ms41-worker10-seq12@1477929600000", shardingSphere},
-		{"jsnowflake", "ms41-datacenter5-worker5-seq12@1577808000000", reject(SequenceStart{StartRandom, 99})},
-		{"beyondfeng", "ms41-datacenter5-machine5-seq12@1480166465631", rejecting},
-		{"simple", "ms41-worker5-datacenter5-seq12@1596211200000", rejecting},
-		{"simple-class", "ms41-datacenter5-worker5-seq12@1596211200000", rejecting},
-		{"simple-addition", "ms41-datacenter5-worker5-seq12@1596211200000", rejecting},
-		{"sonyflake-v1", "10ms39-seq8-machine16@1409529600000", sonyflake},
-		{"sonyflake-v2", "10ms39-seq8-machine16@1735689600000", sonyflake},
-		{"baidu", "s28-worker22-seq13@1463673600000", rejecting},
+		{"default", "ms41-worker10-seq12@2026-01-01T00:00:00Z", Policy{}},
+		{"twitter", "ms41-datacenter5-worker5-seq12@2010-11-04T01:42:54.657Z", rejecting},
+		{"leaf", "ms41-worker10-seq12@2010-11-04T01:42:54.657Z", tolerate(5*time.Millisecond, SequenceStart{StartRandom, 99})},
+		{"bwmarrin", "ms41-worker10-seq12@2010-11-04T01:42:54.657Z", sonyflake},
+		{"shardingsphere", "ms41-worker10-seq12@2016-11-01T00:00:00Z", shardingSphere},
+		{"shardingsphere-shanghai", "ms41-worker10-seq12@2016-10-31T16:00:00Z", shardingSphere},
+		{"jsnowflake", "ms41-datacenter5-worker5-seq12@2019-12-31T16:00:00Z", reject(SequenceStart{StartRandom, 99})},
+		{"beyondfeng", "ms41-datacenter5-worker5-seq12@2016-11-26T13:21:05.631Z", rejecting},
+		{"simple", "ms41-worker5-datacenter5-seq12@2020-07-31T16:00:00Z", rejecting},
+		{"simple-class", "ms41-datacenter5-worker5-seq12@2020-07-31T16:00:00Z", rejecting},
+		{"simple-addition", "ms41-datacenter5-worker5-seq12@2020-07-31T16:00:00Z", rejecting},
+		{"sonyflake-v1", "10ms39-seq8-worker16@2014-09-01T00:00:00Z", sonyflake},
+		{"sonyflake-v2", "10ms39-seq8-worker16@2025-01-01T00:00:00Z", sonyflake},
+		{"baidu", "s28-worker22-seq13@2016-05-19T16:00:00Z", rejecting},
 		// Discord, Instagram, Mastodon, Seata and TSID publish no rule for their clocks, so the default one stands in.
-		{"discord", "unsigned-ms42-datacenter5-process5-increment12@1420070400000", Policy{Start: zero}},
-		{"instagram", "unsigned-ms41-shard13-seq10@1314220021721", Policy{Start: zero}},
-		{"mastodon", "unsigned-ms48-seq16@0", Policy{Start: SequenceStart{StartRandom, 1<<16 - 1}}},
+		{"discord", "unsigned-ms42-datacenter5-worker5-seq12@2015-01-01T00:00:00Z", Policy{Start: zero}},
+		{"instagram", "unsigned-ms41-worker13-seq10@2011-08-24T21:07:01.721Z", Policy{Start: zero}},
+		{"mastodon", "unsigned-ms48-seq16@1970-01-01T00:00:00Z", Policy{Start: SequenceStart{StartRandom, 1<<16 - 1}}},
 		// CosId's sequence goes on from tick to tick.
-		{"cosid", "ms41-machine10-seq12@1577203200000", reject(SequenceStart{StartCarry, 2047})},
-		{"seata", "worker10-ms41-seq12@1588435200000", Policy{Start: zero}},
+		{"cosid", "ms41-worker10-seq12@2019-12-24T16:00:00Z", reject(SequenceStart{StartCarry, 2047})},
+		{"seata", "worker10-ms41-seq12@2020-05-02T16:00:00Z", Policy{Start: zero}},
 		// yitter's own bursts run up to 2,000 ticks ahead.
-		{"yitter", "ms51-worker6-seq6@1582136402000", Policy{MaxBurst: 2 * time.Second, Start: zero}},
-		{"tsid", "unsigned-ms42-node10-counter12@1577836800000", Policy{Start: SequenceStart{StartRandom, 1<<12 - 1}}},
-		{"javascript-safe-ms", "ms41-worker3-seq9@1767225600000", Policy{}},
-		{"javascript-safe-s", "s31-worker3-seq19@1767225600000", Policy{}},
-		{"uuid8", "wide-ms48-version4-seq12-variant2-worker20-random42@0", Policy{}},
-		{"objectid", "wide-s32-worker40-seq24@0", Policy{}},
-		{"game-server", "wide-ms48-server20-seq16@1767225600000", Policy{}},
+		{"yitter", "ms51-worker6-seq6@2020-02-19T18:20:02Z", Policy{MaxBurst: 2 * time.Second, Start: zero}},
+		{"tsid", "unsigned-ms42-worker10-seq12@2020-01-01T00:00:00Z", Policy{Start: SequenceStart{StartRandom, 1<<12 - 1}}},
+		{"javascript-safe-ms", "ms41-worker3-seq9@2026-01-01T00:00:00Z", Policy{}},
+		{"javascript-safe-s", "s31-worker3-seq19@2026-01-01T00:00:00Z", Policy{}},
+		{"uuid8", "wide-ms48-version4-seq12-variant2-worker20-random42@1970-01-01T00:00:00Z", Policy{}},
+		{"objectid", "wide-s32-worker40-seq24@1970-01-01T00:00:00Z", Policy{}},
+		{"game-server", "wide-ms48-worker20-seq16@2026-01-01T00:00:00Z", Policy{}},
 	}
 }

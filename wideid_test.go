@@ -232,7 +232,7 @@ func TestLayoutsThatCanNotBeWideAreRefused(t *testing.T) {
 		"wide-ms40-seq20-random63":             "random",
 		"wide-ms40-random20-seq20":             "seq",
 		"wide-ms40-worker20":                   "sequence",
-		"wide-unsigned-ms42-seq22":             "unsigned",
+		"unsigned-wide-ms42-seq22":             "unsigned",
 		"wide-ms48-version4-seq12-variant2-worker20-random41@1970-01-01":      "version and variant",
 		"wide-ms48-version4-seq12-worker22-random42@1970-01-01":               "version and variant",
 		"wide-ms48-variant2-seq12-version4-worker20-random42@1970-01-01":      "version and variant",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -29,7 +28,7 @@ func (p program) plan() *cobra.Command {
 requirements are claims about that layout, and each is answered with the real
 number. Exit code 1 means that the answer is no.`,
 		Example: `  snowfence plan --years 69 --workers 1024 --rate 4M
-  snowfence plan --layout 'ms 37 + server 20 + sequence 16' --years 93`,
+  snowfence plan --layout ms37-worker20-seq16 --years 93`,
 	}
 	out := p.report(cmd)
 	flags := cmd.Flags()
@@ -89,7 +88,7 @@ func (out *report) planCheck(l snowfence.Layout, claimed plan.Requirements) erro
 // draft is [plan.ParseDraft], with the shorter error of [config.ParseLayout] for a single word.
 func draft(s string) (snowfence.Layout, error) {
 	l, err := plan.ParseDraft(s)
-	if _, short := config.ParseLayout(s); err != nil && !errors.As(short, new(*snowfence.LayoutSyntaxError)) && short != nil {
+	if _, short := config.ParseLayout(s); err != nil && short != nil {
 		err = short
 	}
 	return l, err

@@ -54,7 +54,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 		{"yes is no boolean", "insecure: yes", []string{`%:1:11: insecure: "yes": must be true or false`}},
 		{"not a pause", "limits: {linger: 11m}", []string{`%:1:18: limits.linger: "11m": must be a duration such as 500ms, 10s or 1h30m, from 0s to 10m0s`}},
 		{"out of range", "limits: {batch: 1000001, header: 1KiB}", []string{`%:1:17: limits.batch: "1000001": must be a whole number, from 1 to 1000000`, `%:1:34: limits.header: "1KiB": must be a number of bytes such as 4096, 64KiB or 1MiB, from 4KiB to 1MiB`}},
-		{"layout that is too wide", "layout: ms 37 · worker 20 · seq 16", []string{`%:1:9: layout: "ms 37 · worker 20 · seq 16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
+		{"layout that is too wide", "layout: ms37-worker20-seq16", []string{`%:1:9: layout: "ms37-worker20-seq16": invalid layout: total is 73 bits, must be at most 63 bits: the 64th bit is the sign`}},
 		{"namespace", "namespace: My Orders", []string{`%:1:12: generators.default.namespace: "My Orders": must be 1 to 64 of [a-z0-9._-]`}},
 		{"rollback of zero", "generators: {a: {policy: {max-rollback: 0s}}}", []string{`%:1:41: generators.a.policy.max-rollback: "0s": must be a duration such as 500ms, 10s or 1h30m, above 0; none is 1ns`}},
 		{"wait of zero", "generators: {a: {policy: {max-wait: 0s}}}", []string{`%:1:37: generators.a.policy.max-wait: "0s": must be a duration such as 500ms, 10s or 1h30m, at least two ticks of the layout`}},

@@ -13,7 +13,7 @@ const everything = `
 store: mem://
 stores: {legacy: "mysql://u@db/ids", cache: "redis://cache"}
 namespace: shop
-layout: ms 41 + worker 9 + seq 13 @ 2025-01-01
+layout: ms41-worker9-seq13@2025-01-01
 data: /data
 http: 0.0.0.0:7000
 hosts: ids.example, ids

@@ -47,7 +47,8 @@ func FieldsOf(l snowfence.Layout) (fields []Field) {
 		fields = append(fields, Field{Name: unused, Kind: unused, Bits: 64 - total, Shift: total})
 	}
 	for _, s := range l.Spans() {
-		fields = append(fields, Field{Name: s.Field.Word(), Kind: s.Field.Kind.String(), Bits: s.Field.Bits, Shift: s.Low})
+		kind := s.Field.Kind.String()
+		fields = append(fields, Field{Name: kind, Kind: kind, Bits: s.Field.Bits, Shift: s.Low})
 	}
 	return fields
 }

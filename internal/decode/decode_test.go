@@ -32,9 +32,9 @@ func TestWorkedIDsSayWhatTheirSystemsSay(t *testing.T) {
 		fields string // name=value, high to low, without time and unused
 	}{
 		{"twitter", 1541815603606036480, "2022-06-28T16:07:40.105Z", "datacenter=11 worker=26 sequence=0"},
-		{"discord", 175928847299117063, "2016-04-30T11:18:25.796Z", "worker=1 process=0 increment=7"},
+		{"discord", 175928847299117063, "2016-04-30T11:18:25.796Z", "datacenter=1 worker=0 sequence=7"},
 		{"simple", 3125927076831231, "2020-08-09T07:01:19.092Z", "worker=1 datacenter=1 sequence=4095"},
-		{"simple-class@-28800000", 6698247966366502912, "2020-08-09T07:26:02.611Z", "datacenter=1 worker=1 sequence=0"},
+		{"simple-class@1969-12-31T16:00:00Z", 6698247966366502912, "2020-08-09T07:26:02.611Z", "datacenter=1 worker=1 sequence=0"},
 		{"leaf", 1169786042799259000, "2019-09-06T01:35:00.834Z", "worker=39 sequence=3448"},
 	} {
 		r, err := Decode(x.id, layout(t, x.layout))
@@ -142,8 +142,8 @@ func TestPartsWithoutAFieldAreAbsent(t *testing.T) {
 func TestPictureFits80Columns(t *testing.T) {
 	layouts := []snowfence.Layout{
 		layout(t, "ms41-datacenter5-worker5-seq1"),
-		layout(t, "ms 1 · datacenter 1 · worker 1 · sequence 1"),
-		layout(t, "ms 41 · datacenter 10 · worker 11 · increment 1"),
+		layout(t, "ms1-datacenter1-worker1-seq1"),
+		layout(t, "ms41-datacenter10-worker11-seq1"),
 	}
 	for _, p := range snowfence.Presets() {
 		layouts = append(layouts, p.Layout)
@@ -168,9 +168,9 @@ func TestPictureLabelsEveryField(t *testing.T) {
 	}
 	want := strings.Join([]string{
 		"000000100111000100000110010110101100000100 00001 00000 000000000111",
-		"│                                          │     │     └ increment 12",
-		"│                                          │     └ process 5",
-		"│                                          └ worker 5",
+		"│                                          │     │     └ sequence 12",
+		"│                                          │     └ worker 5",
+		"│                                          └ datacenter 5",
 		"└ time 42",
 	}, "\n")
 	if got := strings.Join(r.Picture(), "\n"); got != want {

@@ -49,7 +49,7 @@ type Document struct {
 
 // Field is a run of bits within an id.
 type Field struct {
-	// Name is the word of the id's own system: "machine", "shard", "clock_seq".
+	// Name is the word of a UUID's or another specification, such as "clock_seq", and else the kind.
 	Name string `json:"name"`
 	// Kind is "time", "datacenter", "worker", "sequence", "version", "variant", "random", "unused" or "text".
 	Kind string `json:"kind"`

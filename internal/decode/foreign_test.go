@@ -169,7 +169,7 @@ func TestWideIDSaysWhatItsLayoutSays(t *testing.T) {
 	for _, x := range []struct{ layout, text, id, time, fields string }{
 		{"uuid8", "01890A5D-AC96-874B-8000-0C0000000001", "01890a5d-ac96-874b-8000-0c0000000001", "2023-06-30T03:34:18.518Z", "time:80+48=1688096058518 version:76+4=8 sequence:64+12=1867 variant:62+2=2 worker:42+20=3 random:0+42=00000000001"},
 		{"objectid", "507f1f77bcf86cd799439011", "507f1f77bcf86cd799439011", "2012-10-17T21:13:27Z", "time:64+32=1350508407 worker:24+40=811621734297 sequence:0+24=4427793"},
-		{"game-server", "0000000000010000a0007", "0000000000010000a0007", "2026-01-01T00:00:00.001Z", "time:36+48=1 server:16+20=10 sequence:0+16=7"},
+		{"game-server", "0000000000010000a0007", "0000000000010000a0007", "2026-01-01T00:00:00.001Z", "time:36+48=1 worker:16+20=10 sequence:0+16=7"},
 		{"uuid8", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", "", "", ""}, // version 7
 		{"objectid", "1507f1f77bcf86cd799439011", "", "", ""},
 		{"objectid", "x", "", "", ""},

@@ -12,8 +12,8 @@ import (
 const maxDraftBits = 999
 
 // ParseDraft reads the texts of [snowfence.ParseLayout], with fields of any width up to
-// 999 bits, because claims are made for layouts that cannot exist: "ms 37 + server 20 +
-// sequence 16". The result is not validated. A wider field is an error that names it.
+// 999 bits, because claims are made for layouts that cannot exist:
+// ms37-worker20-seq16. The result is not validated. A wider field is an error that names it.
 func ParseDraft(s string) (snowfence.Layout, error) {
 	l, err := snowfence.ParseLayout(s)
 	if err == nil && l.Wide {
@@ -26,7 +26,7 @@ func ParseDraft(s string) (snowfence.Layout, error) {
 	narrow.Fields = slices.Clone(l.Fields)
 	for i, f := range l.Fields {
 		if f.Bits > maxDraftBits {
-			return snowfence.Layout{}, fmt.Errorf("layout %q: %s is %d bits, must be at most %d", s, f.Word(), f.Bits, maxDraftBits)
+			return snowfence.Layout{}, fmt.Errorf("layout %q: %s is %d bits, must be at most %d", s, f.Kind, f.Bits, maxDraftBits)
 		}
 		narrow.Fields[i].Bits = 1
 	}

@@ -37,10 +37,10 @@ func TestCapacityIsThatOfTheWidths(t *testing.T) {
 		// 41 bits of milliseconds last 69.7 years; 12 bits of sequence are 4,096.
 		{"twitter", 63, "69.7", 1024, 4096, "4,096,000"},
 		// 37 bits of milliseconds last 4.36 years, and the whole is 73 bits.
-		{"ms 37 + server 20 + sequence 16", 73, "4.36", 1 << 20, 1 << 16, "65.5M"},
+		{"ms37-worker20-seq16", 73, "4.36", 1 << 20, 1 << 16, "65.5M"},
 		// The layout for 2^20 servers.
-		{"ms 41 · worker 20 · seq 2", 63, "69.7", 1 << 20, 4, "4,000"},
-		{"10 ms 38 · worker 20 · seq 5", 63, "87.1", 1 << 20, 32, "3,200"},
+		{"ms41-worker20-seq2", 63, "69.7", 1 << 20, 4, "4,000"},
+		{"10ms38-worker20-seq5", 63, "87.1", 1 << 20, 32, "3,200"},
 		{"sonyflake-v1", 63, "174.2", 1 << 16, 256, "25,600"},
 		{"baidu", 63, "8.51", 1 << 22, 8192, "8,192"},
 		// With the 64th bit in the layout, ids are minted for half the time.
@@ -96,7 +96,7 @@ func TestWrongClaimsAreAnsweredWithTheRealNumber(t *testing.T) {
 		answers      []string // "true: …" or "false: …"
 	}{
 		{
-			name: "a game server's 73 bits lasting 93 years", layout: "ms 37 + server 20 + sequence 16",
+			name: "a game server's 73 bits lasting 93 years", layout: "ms37-worker20-seq16",
 			claimed: Requirements{Years: 93, Workers: 1 << 20},
 			problem: "73 bits, 10 more than the 63 of an id",
 			answers: []string{

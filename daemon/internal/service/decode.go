@@ -2,10 +2,10 @@ package service
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"snowfence.example/snowfence"
+	"snowfence.example/snowfence/daemon/config"
 	"snowfence.example/snowfence/daemon/internal/front"
 	"snowfence.example/snowfence/internal/decode"
 )
@@ -110,7 +110,7 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 		}
 		return layout, nil
 	}
-	layout, err := snowfence.ParseLayout(text)
+	layout, err := config.ParseLayout(text)
 	if err != nil {
 		return layout, front.InvalidLayout.Field("layout", text, reason(err))
 	}
@@ -121,13 +121,6 @@ func (s *Service) decodeLayout(text string) (snowfence.Layout, error) {
 func reason(err error) string {
 	if id, ok := errors.AsType[*snowfence.IDError](err); ok {
 		return id.Reason
-	}
-	var syntax *snowfence.LayoutSyntaxError
-	switch {
-	case errors.As(err, &syntax) && syntax.Token != "":
-		return fmt.Sprintf("%q at offset %d %s", syntax.Token, syntax.Offset, syntax.Reason)
-	case errors.As(err, &syntax):
-		return syntax.Reason
 	}
 	return strings.TrimPrefix(err.Error(), snowfence.ErrInvalidLayout.Error()+": ")
 }

@@ -523,9 +523,9 @@ func TestDecodeUsesTheLayoutNamedOrTheOneInCommon(t *testing.T) {
 		{"9223372036854775808", "twitter", front.InvalidID}, // the 64th bit
 		{"507f1f77bcf86cd799439011", "twitter", front.InvalidID},
 		{"507f1f77bcf86cd79943901x", "", front.InvalidID},
-		{"1", "no layout", front.InvalidLayout},
-		{"1", "ms 41 + wroker 10 + seq 12", front.InvalidLayout},
-		{"1", "ms 60 + worker 10 + seq 12", front.InvalidLayout},
+		{"1", "none", front.InvalidLayout},
+		{"1", "ms41-wroker10-seq12", front.InvalidLayout},
+		{"1", "ms60-worker10-seq12", front.InvalidLayout},
 	} {
 		_, err := anybody(s).Decode(c.id, c.layout, "")
 		p := refused(t, c.id+" "+c.layout, err, c.want)

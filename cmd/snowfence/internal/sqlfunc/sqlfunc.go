@@ -169,7 +169,7 @@ func (s *script) numbers() []expression {
 	all := []expression{{"tick", fmt.Sprintf("ticks of %s since %s", s.Layout.Unit, s.Layout.Epoch.UTC().Format(time.RFC3339Nano)), s.when("", s.field(snowfence.Time))}}
 	for _, f := range s.Layout.Fields {
 		if f.Kind != snowfence.Time {
-			all = append(all, expression{f.Kind.String(), fmt.Sprintf("%s, 0 to %d", f.Word(), uint64(1)<<f.Bits-1), s.when("", s.field(f.Kind))})
+			all = append(all, expression{f.Kind.String(), fmt.Sprintf("%s, 0 to %d", f.Kind, uint64(1)<<f.Bits-1), s.when("", s.field(f.Kind))})
 		}
 	}
 	return all
@@ -184,7 +184,7 @@ func (s *script) time(end, sql string) expression {
 // moment, from 0 to the horizon.
 func (s *script) bounds(tick, zone string) []expression {
 	if top := s.Layout.Fields[0]; top.Kind != snowfence.Time {
-		s.line("\n-- No bounds: the %s is above the time, so the ids of a span are not one range.", top.Word())
+		s.line("\n-- No bounds: the %s is above the time, so the ids of a span are not one range.", top.Kind)
 		return nil
 	}
 	shift := s.Layout.Shift(snowfence.Time)

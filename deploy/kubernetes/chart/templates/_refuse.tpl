@@ -62,7 +62,7 @@
 {{- else if not (regexMatch "(^|-)[0-9]*(us|ms|s|min|h)[0-9]+(-|@|$)" $layout) }}0
 {{- else }}
 {{- $n := 1 }}
-{{- $fields := ternary "worker|host|instance|machine|node|process|server|shard" "worker|host|instance|machine|node|process|server|shard|datacenter|dc|region" (hasKey $g "datacenter") }}
+{{- $fields := ternary "worker" "worker|datacenter" (hasKey $g "datacenter") }}
 {{- range regexFindAll (printf "(^|-)(%s)[0-9]+" $fields) $layout -1 }}
 {{- range until (regexFind "[0-9]+$" . | int | min 40 | int) }}{{ $n = mul $n 2 }}{{ end }}
 {{- end }}

@@ -12,7 +12,7 @@ CREATE VIEW orders_ids AS SELECT
   -- sequence, 0 to 255
   , CASE WHEN "id" BETWEEN 0 AND 9223372036854775807
     THEN (("id" >> 16) & 255) END AS sequence
-  -- machine, 0 to 65535
+  -- worker, 0 to 65535
   , CASE WHEN "id" BETWEEN 0 AND 9223372036854775807
     THEN (("id" >> 0) & 65535) END AS worker
   -- the instant at which the tick begins
