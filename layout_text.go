@@ -149,7 +149,7 @@ func parseFields(s string) (Layout, error) {
 			l.Wide = true
 		case !l.parseField(part):
 			return Layout{}, &LayoutError{"part", quoted(part), "a word and its bits, such as in ms41-worker10-seq12",
-				"the words are us, ms, s, min, h, datacenter, worker and seq, and the presets " + presetNames()}
+				"the words are us, ms, s, min, h, datacenter, worker and seq, and a preset is a name such as twitter"}
 		}
 	}
 	if canonical, _, _ := strings.Cut(l.String(), "@"); canonical != s {

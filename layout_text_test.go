@@ -64,7 +64,7 @@ func TestLayoutIsReadInItsOneSpellingOrByItsPreset(t *testing.T) {
 }
 
 func TestLayoutTextAtFaultIsNamedWithItsPart(t *testing.T) {
-	const form = "must be a word and its bits, such as in ms41-worker10-seq12: the words are us, ms, s, min, h, datacenter, worker and seq, and the presets default, twitter, "
+	const form = "must be a word and its bits, such as in ms41-worker10-seq12: the words are us, ms, s, min, h, datacenter, worker and seq, and a preset is a name such as twitter"
 	for text, want := range map[string]string{
 		"":                                       `part is "", ` + form,
 		"@2026-01-01":                            `part is "", ` + form,
