@@ -108,16 +108,10 @@ RACED = . ./client ./cmd/snowfence/forensics/idsort ./counter/... ./fence ./inte
 test: ## what needs Go alone: units, the stores in memory and in a folder, 1,000 schedules, mutants, killed processes; some 5 minutes once all is compiled
 	@$(TEST) -p 3 -timeout 20m ./internal/mutants ./internal/sim ./cmd/snowfence/... ./daemon/... ./...
 
-.PHONY: test-servers served raced
-test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 15 minutes
+.PHONY: test-servers
+test-servers: .bin/grpcurl $(CURRENT) ## real servers and clients, and the race detector; some 20 minutes
 	@tools/need.sh $(NEEDED)
-	@$(MAKE) --jobs=2 --output-sync served raced
-
-# It waits for servers and processes most of the time, so both halves run at once.
-served:
-	@$(TEST) $(TAGS) -p 3 -parallel 4 -timeout 30m $$(tools/served.sh cmd daemon)
-
-raced:
+	@$(TEST) $(TAGS) -p 3 -timeout 30m $$(tools/served.sh cmd daemon)
 	@$(RACE) $(TAGS) -p 3 -timeout 30m -skip 'Allocate|OutlivesIt(By|sStore)|OnTheModelDisk|PowerLossAtAnyStep' $(RACED)
 	@$(MAKE) current
 	@$(RACE) -run '^TestScripts/serve' ./cmd/snowfence
