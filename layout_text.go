@@ -152,7 +152,7 @@ func parseFields(s string) (Layout, error) {
 				"the words are us, ms, s, min, h, datacenter, worker and seq, and a preset is a name such as twitter"}
 		}
 	}
-	if canonical, _, _ := strings.Cut(l.String(), "@"); canonical != s {
+	if canonical, _, _ := strings.Cut(l.String(), "@"); canonical != s && l.Validate() == nil {
 		return Layout{}, &LayoutError{"layout", quoted(s), canonical, "there is one spelling"}
 	}
 	return l, nil

@@ -14,7 +14,7 @@ import (
 // Each holder has its own folder, which is made if it is missing. A term can be resumed while
 // its window lasts: use a long one. The engine must still open, and most connect then.
 //
-// An error is returned while another process has the folder, if it is on a network file system,
+// An error is returned while another process has the folder, if its file system is not known to be local,
 // and if the operating system is not Linux or macOS. Then a program goes on without a journal.
 func OpenJournal(dir string) (ClosableJournal, error) {
 	j, err := journal.Open(journal.Config{Dir: dir})

@@ -116,7 +116,7 @@ store exit code 6 means: set it again after the time that is shown.`,
 		}
 		rows := append(registers.CounterRows(before, "before"), registers.CounterRows(after, "after")...)
 		plan := page.Table(", "+registers.CounterColumns, rows)
-		said := "nothing was written; with --yes:\n"
+		said := "with --yes:\n"
 		if w.yes {
 			by := counter.Operator{Process: p.process(), Clock: p.clock, Patience: w.patience}
 			after, err = counter.Set(ctx, s, after, by)
@@ -127,6 +127,9 @@ store exit code 6 means: set it again after the time that is shown.`,
 				return err
 			}
 			said = "counter " + args[0] + " is set; processes that run go on with their reserved numbers: restart them\n"
+		}
+		if !w.yes {
+			p.note(unwritten)
 		}
 		return out.answer(registers.CounterOf(after), said+plan)
 	})

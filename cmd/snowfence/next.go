@@ -29,8 +29,8 @@ func (p program) next() *cobra.Command {
 		Short: "Print new ids, no daemon needed",
 		Long: `Next claims a worker id in the store, mints ids, gives the worker id back and
 prints the ids. It needs no daemon, and disturbs none on the same store. Of kind
-opaque it shows new ids of the generator behind it.
-Nothing is printed unless all ids were minted.`,
+opaque it shows new ids of the generator behind it. Nothing is printed unless
+all ids were minted.`,
 		Example: `  snowfence next -n 10 -o json
   snowfence next --config snowfence.yaml -g public-order`,
 	}

@@ -205,6 +205,9 @@ type writing struct {
 	patience counter.Patience // how the write becomes certain
 }
 
+// unwritten is the note beside a plan.
+const unwritten = "nothing was written: --yes writes it"
+
 // writingFlags adds --yes to a verb.
 func (p program) writingFlags(cmd *cobra.Command) *writing {
 	w := &writing{}

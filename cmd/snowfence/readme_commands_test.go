@@ -31,7 +31,7 @@ var readmeAnswers = map[string]string{
 	"snowfence bounds 2026-11-01 2026-11-02":                                "hi ",
 	"snowfence workers list":                                                "worker ids are taken",
 	"snowfence workers release 7":                                           "worker 7",
-	"snowfence workers quarantine 32-63":                                    "nothing was written",
+	"snowfence workers quarantine 32-63":                                    "with --yes: worker 32 is quarantined",
 	"snowfence namespace show":                                              "horizon ",
 	"snowfence namespace verify":                                            "0 errors",
 	"snowfence check orders.txt":                                            "no duplicates",

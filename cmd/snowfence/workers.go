@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -141,12 +142,18 @@ func (p program) operate(cmd *cobra.Command, w *writing, clearing *bool) *cobra.
 		if _, err := c.CarryOut(ctx, r.Dry(), roster.Patience{}); err != nil {
 			return unavailable(err)
 		}
-		if !w.yes {
-			cost, err := c.Cost(ctx)
-			if err != nil {
+		cost := ""
+		if c.Clear || !w.yes {
+			if cost, err = c.Cost(ctx); err != nil {
 				return unavailable(err)
 			}
+		}
+		if !w.yes {
+			p.note(unwritten)
 			return out.answer(c.Document(true), c.Text(true)+cost)
+		}
+		if cost != "" {
+			p.note("%s", strings.TrimSpace(cost))
 		}
 		done, err := c.CarryOut(ctx, r, w.patience)
 		for i, w := range before[:done] {

@@ -60,12 +60,12 @@ stop, the last ids and the old system's own timestamps, plus --margin for clocks
 that were ahead. A margin of up to max-rollback (5s by default) makes no claim
 wait. A time further ahead of now than --ahead is refused as a mistake.
 
-Without --yes the plan is shown, and nothing is written. Of a
-worker id import says create, raise (its floor), end (its term, too), keep, or
-unset: it can't be read, and so has no floor, and the exit code is 1. On a lossy
-store import waits until no floor can be lost, and confirms each. If
-that fails, the exit code is 6. Import can be run again. -o
-json streams objects of "type":"step", and a last one of "type":"plan".`
+Without --yes the plan is shown, and nothing is written. Of a worker id import
+says create, raise (its floor), end (its term, too), keep, or unset: it can't be
+read, and so has no floor, and the exit code is 1. On a lossy store import waits
+until no floor can be lost, and confirms each. If that fails, the exit code is
+6. Import can be run again. -o json streams objects of "type":"step", and a last
+one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
 	v := &importing{}
@@ -184,7 +184,7 @@ func (v *importing) decide(ctx context.Context) error {
 	if err := v.show(false); err != nil || settled {
 		return err
 	}
-	v.note("nothing was written: --yes writes it")
+	v.note(unwritten)
 	return nil
 }
 

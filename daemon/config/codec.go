@@ -154,7 +154,7 @@ func parseWorkers(s string) (fence.WorkerRange, error) {
 // may be meant.
 func ParseLayout(s string) (snowfence.Layout, error) {
 	l, err := snowfence.ParseLayout(s)
-	if wrong, ok := errors.AsType[*snowfence.LayoutError](err); !ok || wrong.Value != strconv.Quote(s) {
+	if wrong, ok := errors.AsType[*snowfence.LayoutError](err); !ok || wrong.Field != "part" || wrong.Value != strconv.Quote(s) {
 		return l, err
 	}
 	var known []string

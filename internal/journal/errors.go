@@ -24,8 +24,8 @@ var (
 	// page. It is final: the page counts as another process's.
 	ErrReplaced = errors.New("journal: moved, removed or replaced while in use")
 
-	// ErrNetwork is returned by [Open] when the folder is, or may be, on a network file
-	// system. The lock of such a file system may not keep out other hosts.
+	// ErrNetwork is returned by [Open] when the folder's file system is not known to be local.
+	// The lock of a network file system may not keep out other hosts.
 	ErrNetwork = errors.New("journal: on a file system that is not known to be local")
 
 	// ErrUnsupported is returned by [Open] when the operating system can't carry a

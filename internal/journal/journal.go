@@ -67,7 +67,7 @@ type opened struct {
 // pool it claims another worker id than the journal's. A pinned holder has to wait for the
 // owner in any case.
 //
-// [ErrNetwork] is returned for a folder that is, or may be, on a network file system.
+// [ErrNetwork] is returned for a folder on a file system that is not known to be local.
 // [ErrUnsupported] is returned when the operating system can't carry a journal.
 func Open(c Config) (*Journal, error) { return openAt(c, disk.SystemAt) }
 

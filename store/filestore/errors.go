@@ -27,8 +27,8 @@ var (
 	// version does not know.
 	ErrNewer = errors.New("of a newer format than this version knows")
 
-	// ErrNetwork is returned by Open when the folder is on a network file
-	// system, or on one that might be.
+	// ErrNetwork is returned by Open when the folder's file system is not
+	// known to be local.
 	ErrNetwork = errors.New("on a file system that is not known to be local")
 
 	// ErrReplaced is returned when the folder is no longer the one that was

@@ -84,7 +84,7 @@ func (c Config) Name() string {
 
 // Open opens the store in the config's folder. A folder that is missing or empty
 // becomes a new store. A folder that holds anything else is refused with
-// ErrForeign, one on a network file system with ErrNetwork, and one that is
+// ErrForeign, one on a file system that is not known to be local with ErrNetwork, and one that is
 // damaged or too new with ErrDamaged or ErrNewer; these name the path.
 //
 // A folder of format 1 is taken over: processes of earlier versions that have it open get

@@ -115,7 +115,7 @@ func (c Config) withDefaults() (Config, error) {
 	case len(c.User)+len(c.Password) > maxCredentials:
 		return c, fmt.Errorf("zkstore: user and password of %d bytes: must have at most %d", len(c.User)+len(c.Password), maxCredentials)
 	case c.SessionTimeout < minSessionTimeout || c.SessionTimeout > maxSessionTimeout:
-		return c, fmt.Errorf("zkstore: session-timeout %v: must be from %v to %v", c.SessionTimeout, minSessionTimeout, maxSessionTimeout)
+		return c, fmt.Errorf("zkstore: SessionTimeout %v: must be from %v to %v", c.SessionTimeout, minSessionTimeout, maxSessionTimeout)
 	case c.Loss < 0:
 		return c, fmt.Errorf("zkstore: loss %v: must not be negative", c.Loss)
 	}

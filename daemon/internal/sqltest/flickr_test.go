@@ -220,7 +220,7 @@ func TestTicketServersMayBeTwoAndOneMayBeAwayAtTheStart(t *testing.T) {
 
 // TestTicketsOfServersComeInBatches fills batches, whose numbers are of all servers.
 func TestTicketsOfServersComeInBatches(t *testing.T) {
-	source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{classed(t, 2, 1), classed(t, 2, 2)}})
+	source, err := flickr.Open(t.Context(), flickr.Config{Timeout: testkit.Hang, Servers: []flickr.Server{classed(t, 2, 1), classed(t, 2, 2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestTicketServersThatCouldGiveOneNumberTwiceAreRefused(t *testing.T) {
 
 func TestTicketThatMayHaveBeenGivenBeforeIsRefusedWithItsServer(t *testing.T) {
 	server := classed(t, 2, 1)
-	source, err := flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{server}})
+	source, err := flickr.Open(t.Context(), flickr.Config{Timeout: testkit.Hang, Servers: []flickr.Server{server}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"snowfence.example/snowfence/counter/flickr"
 	"snowfence.example/snowfence/counter/leafalloc"
 	"snowfence.example/snowfence/counter/tinyid"
+	"snowfence.example/snowfence/internal/testkit"
 )
 
 // total is how many reservations are made of one row or key, half of them by the original's
@@ -283,7 +284,7 @@ func tickets(t *testing.T, s sqlServer) system {
 			return fmt.Sprintf("set AUTO_INCREMENT of Tickets64 on that server above all numbers in use, %d or more, and start this process again", mark+1)
 		},
 		open: func(t *testing.T, y system) (counter.Source, error) {
-			return flickr.Open(t.Context(), flickr.Config{Servers: []flickr.Server{{Name: "a", DB: y.pool(t)}}})
+			return flickr.Open(t.Context(), flickr.Config{Timeout: testkit.Hang, Servers: []flickr.Server{{Name: "a", DB: y.pool(t)}}})
 		},
 		original: func(db *sql.DB, _ int) draw {
 			return func(ctx context.Context) (r counter.Range, err error) {

@@ -30,7 +30,7 @@ func runbook() []entry {
 		{"claim", "Nothing, if a worker id is claimed in the end: `snowfence workers list` shows the holders.", "claim|resumed a term|waiting "},
 		{"lost", "Find out who wrote the register: `snowfence workers show NUMBER`.", "lost a worker id"},
 		{"copied", "Stop the copy of this host or process: both may have issued the same ids.", ""},
-		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear --yes`.", ""},
+		{"quarantined", "Clear it when the reason is over: `snowfence workers quarantine NUMBER --clear`.", ""},
 		{"unreadable", "It harms no other worker id. Find the damage: `snowfence namespace verify`.", ""},
 		{"silent-holder", "See whether its process runs and answers: a paused one, or one that is cut off, gives no ids.", ""},
 		{"pool-full", "End programs that need no worker id: `snowfence workers list`, or move to a layout with more worker bits.", ""},

@@ -204,7 +204,7 @@ func (o *opened) judge(r *Report) {
 	for _, w := range o.warnings {
 		r.when(true, Watch, "store", engines, "%s: %s", o.name, w)
 	}
-	r.when(o.err == nil, Note, "store", "writing was not tried", "%s; a read takes %v, at worst %v", o.traits, median, worst)
+	r.when(o.err == nil, Note, "store", "nothing: "+engines, "%s; a read takes %v, at worst %v; writing was not tried", o.traits, median, worst)
 }
 
 // judgeFor judges whether the store will do for a generator.
@@ -243,7 +243,7 @@ func (p pool) judge(r *Report) {
 		return
 	}
 	free, alone := c.Capacity-c.Taken(), !p.live && !p.Standby && c.Counts[roster.Resting] == 0 // or a holder is ours, or leaves
-	r.when(p.barred, Wrong, check, "ask why; then 'snowfence workers quarantine N --clear --yes', or pin another worker id", "%s: %v", name, p.pinned)
+	r.when(p.barred, Wrong, check, "ask why; then 'snowfence workers quarantine N --clear', or pin another worker id", "%s: %v", name, p.pinned)
 	r.when(p.pinned != nil && !p.barred, worse(alone), check, "end its holder, or pin another worker id", "%s: %v", name, p.pinned)
 	r.when(free*10 < c.Capacity, worse(free == 0 && alone), check, "'snowfence workers list' shows the holders; "+wayOn, "%s: of %d worker ids %d are free", name, c.Capacity, free)
 	r.when(c.Silent > 0, Watch, check, "look for processes that crashed, hang or are cut off: 'snowfence workers list' marks them silent", "%s: %s missed the time to extend", name, text.Count(c.Silent, "holder"))

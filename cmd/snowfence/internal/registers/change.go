@@ -96,7 +96,7 @@ func (c *Change) Text(dry bool) string {
 			outcome = "is quarantined"
 		}
 		if dry {
-			begin = "nothing was written; with --yes: "
+			begin = "with --yes: "
 		}
 		if !written {
 			end = " already"
