@@ -56,14 +56,3 @@ func FuzzParseMarker(f *testing.F) {
 		}
 	})
 }
-
-// TestMarkerOfAnEarlierVersionIsRead has the bytes of a version before, since another text would refuse its stores.
-func TestMarkerOfAnEarlierVersionIsRead(t *testing.T) {
-	const earlier = "snowfence file store, format 1\n\n" +
-		"Snowfence keeps here what it must not forget. Do not edit, copy or sync this\n" +
-		"folder while it is in use, and do not restore an old copy of it lightly: ids\n" +
-		"that were issued since could be issued again.\n"
-	if n, err := parseMarker([]byte(earlier)); n != 1 || err != nil {
-		t.Errorf("format %d, %v", n, err)
-	}
-}
