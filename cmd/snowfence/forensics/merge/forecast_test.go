@@ -124,7 +124,7 @@ func TestNamespaceThatIsNamedTwiceIsOne(t *testing.T) {
 
 func TestManyRegistersAreStillDecided(t *testing.T) {
 	// A thousand registers, each with an until of its own, against another layout.
-	// Taking neighbours together must not make a never of a may.
+	// Taking neighbours together keeps a never and a may apart.
 	i := &merge.Issuer{Side: "a", Name: "many", Layout: layout(t, "leaf"), Now: now}
 	for n := range int64(1024) {
 		until := snowfence.Tick(1 << 20 * (n + 1))

@@ -108,7 +108,7 @@ func (i *Issuer) stretchOf(r *roster.Roster, w roster.Worker) Stretch {
 		i.Unreadable = append(i.Unreadable, w.Number)
 		s.Used, s.Open = Ticks{0, last}, i.from(0, last)
 	case w.State == roster.Foreign && x.Layout != r.Record().Layout:
-		// Ticks of another layout are no ticks of this one.
+		// Its ticks are of another layout.
 		s.Used, s.Open = Ticks{0, last}, none()
 	case w.State == roster.Quarantined, w.State == roster.Foreign, w.State == roster.UsedUp, !own:
 	case w.State == roster.Held:

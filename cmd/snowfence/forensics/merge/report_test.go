@@ -77,7 +77,7 @@ func TestVerdictIsTheWorstOfAllFindings(t *testing.T) {
 	}
 }
 
-// TestSideWithoutIDsOrWithRoundedOnesIsUnknown holds that what was not compared is never said not to clash.
+// TestSideWithoutIDsOrWithRoundedOnesIsUnknown holds that a side without a comparison is called unknown.
 func TestSideWithoutIDsOrWithRoundedOnesIsUnknown(t *testing.T) {
 	rounded := strings.Repeat("117250214228971000 117250214228972000 ", 8)
 	for _, x := range []struct{ a, b, want string }{
