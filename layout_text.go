@@ -114,7 +114,8 @@ func (l *Layout) UnmarshalText(text []byte) error {
 // returned for an invalid layout, together with the layout as it was read.
 func ParseLayout(s string) (Layout, error) {
 	fields, epoch, hasEpoch := strings.Cut(s, "@")
-	l, err := Layout{}, error(nil)
+	var l Layout
+	var err error
 	if row, ok := presetNamed(fields); ok {
 		l = row.preset().Layout
 	} else if l, err = parseFields(fields); err != nil {
