@@ -41,9 +41,8 @@ type tab struct {
 	ctx   context.Context
 	hosts []string // that it may ask
 
-	mu       sync.Mutex
-	expected []string // parts of the faults that the test makes
-	faults   []string
+	mu     sync.Mutex
+	faults []string
 }
 
 // newTab opens a tab of a size, which may ask the hosts of URLs. It shows nothing yet.
@@ -70,16 +69,11 @@ func newTab(t *testing.T, width, height int64, urls ...string) *tab {
 	t.Cleanup(func() {
 		end()
 		for _, fault := range b.faults {
-			if !slices.ContainsFunc(b.expected, func(part string) bool { return strings.Contains(fault, part) }) {
-				t.Errorf("the browser says: %s", fault)
-			}
+			t.Errorf("the browser says: %s", fault)
 		}
 	})
 	return b
 }
-
-// expect allows faults that have a part.
-func (b *tab) expect(parts ...string) *tab { b.expected = append(b.expected, parts...); return b }
 
 // hear notes errors of the page.
 func (b *tab) hear(event any) {

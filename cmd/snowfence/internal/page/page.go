@@ -133,7 +133,9 @@ func (p *Page) object(within string, o Object) {
 			var b bytes.Buffer
 			encoder := json.NewEncoder(&b)
 			encoder.SetEscapeHTML(false)
-			_ = encoder.Encode(value) // or the JSON form would fail, too
+			if err := encoder.Encode(value); err != nil {
+				b.WriteString(err.Error())
+			}
 			p.Line("%-*s  %s", labels, within+name, strings.Trim(b.String(), "\"\n"))
 		}
 	}
