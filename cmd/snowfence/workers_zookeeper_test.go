@@ -227,8 +227,8 @@ func TestPageOfTakingOverWorksAsWritten(t *testing.T) {
 			}
 		}
 	}
-	if commands != 6 {
-		t.Errorf("the page has %d commands, want 6", commands)
+	if commands != 7 {
+		t.Errorf("the page has %d commands, want 7", commands)
 	}
 	// With the division taken out, the old worker ids are claimed too, above the floor.
 	open := strings.Replace(config, "workers: 32-1023", "workers: 0-31", 1)
