@@ -30,7 +30,7 @@ func open(t *testing.T, c zkstore.Config) *zkstore.Store {
 // raw is a bare client: another user's node.
 func raw(t *testing.T, address string) *zk.Conn {
 	t.Helper()
-	c, events, err := zk.Connect([]string{address}, sessionTimeout, zk.WithLogInfo(false))
+	c, events, err := zk.Connect([]string{address}, testkit.Hang, zk.WithLogInfo(false))
 	if err != nil {
 		t.Fatal(err)
 	}
