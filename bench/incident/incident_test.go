@@ -148,7 +148,7 @@ func TestOursKeepsEveryRuleInEveryIncident(t *testing.T) {
 					t.Errorf("%s, a clock in the store %t, seed %d: %s", incident.Name, plan.EngineClock, seed, f)
 				}
 				if r.Tally.Counts[sim.Owed] == 0 {
-					t.Errorf("%s, a clock in the store %t, seed %d: nobody was owed ids at the end", incident.Name, plan.EngineClock, seed)
+					t.Errorf("%s, a clock in the store %t, seed %d: no process had to give ids at the end", incident.Name, plan.EngineClock, seed)
 				}
 			}
 		}

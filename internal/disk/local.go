@@ -10,8 +10,8 @@ import (
 // on fsync and rename. On a network file system a lock may hold on one host alone, and an
 // fsync may end in a server's memory. Behind FUSE, and the 9p and virtiofs that sandboxes and light virtual
 // machines (gVisor, Kata) show to a container, a program or another machine decides the meaning of these
-// calls. So on Linux all but those that are known to be local are refused, and on macOS all that do not say
-// that they are.
+// calls. So Linux accepts the file systems in a list of local ones, and macOS accepts the file systems
+// with the flag MNT_LOCAL. All others are refused.
 type System struct {
 	// Name is its usual name.
 	Name string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// thisPlace returns the machine that this process runs on. The boot id is drawn
-// anew by the kernel at each start of the machine; see random(4).
+// thisPlace returns the machine that this process runs on. The kernel draws a
+// new boot id at each start of the machine; see random(4).
 func thisPlace() (Place, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -30,7 +30,7 @@ type ahead struct {
 
 func (a ahead) Wall() time.Time { return a.Clock.Wall().Add(a.by) }
 
-// lossless is a store of which it is asserted falsely that it loses nothing. Open refuses NATS 2.9 for one.
+// lossless is a store with the false claim that it loses nothing. Open itself refuses such a claim, as for NATS 2.9.
 type lossless struct{ *Store }
 
 func (lossless) Traits(context.Context) (store.Traits, error) {

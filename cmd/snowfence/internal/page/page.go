@@ -98,7 +98,7 @@ func Table(columns string, rows [][]string) string {
 // mark is left out where its value is zero.
 type Object []any
 
-// fields returns the names and the values, without those that are left out.
+// fields returns the names and the values. It skips a zero value whose name ends in a question mark.
 func (o Object) fields() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		for i := 0; i+1 < len(o); i += 2 {
