@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Preferred returns the media type that Accept headers like best, of equal ones the first. The type for all is for a
-// client that takes everything, or says nothing that can be read.
+// Preferred returns the media type that Accept headers rate highest, and the first of several with one rate. It returns
+// all for */*, without a header, and for headers that can't be read.
 func Preferred(accept []string, all string) string {
 	text := strings.Join(accept, ",")
 	switch text { // of most requests
