@@ -97,7 +97,7 @@ func (c *crowd) hold(token string, begun time.Time) error {
 func (c *crowd) front(token string) http.Handler {
 	var since time.Time // of the first refusal; zero after another answer
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
-	return &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(&url.URL{Scheme: "https", Host: c.k.Secure()})
 		r.Out.Header.Set("Authorization", "Bearer "+token)
 	}, ModifyResponse: func(r *http.Response) error {
@@ -113,6 +113,12 @@ func (c *crowd) front(token string) http.Handler {
 		}
 		return nil
 	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil { // or answering closes the request, which the transport may still read to its end
+			c.Error(err)
+		}
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 // measure prints how the API server answered requests for Leases meanwhile. A PUT would be for its own.

@@ -55,6 +55,9 @@ func (f *kubernetesFront) start(t testing.TB, s *Server, authorities *x509.CertP
 			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 			return
 		}
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil { // or answering closes the request, which the transport may still read to its end
+			t.Errorf("front of kube-apiserver: %v", err)
+		}
 		proxy.ServeHTTP(w, r)
 	})}
 	served := make(chan error, 1)
