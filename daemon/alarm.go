@@ -31,12 +31,12 @@ type alarm struct {
 
 // Stand is the state of a daemon. See [Config].Stands.
 type Stand struct {
-	Ready  bool   // as /readyz says: each generator gives ids, or stands by and nothing is wrong
-	Active bool   // as /activez says: each generator gives ids here
+	Ready  bool   // as /readyz reports: each generator gives ids, or stands by and nothing is wrong
+	Active bool   // as /activez reports: each generator gives ids here
 	Text   string // how many generators give ids, and the reasons of the others
 }
 
-// watch says in the log which generators end soon or have ended, and how the daemon stands to the config's Stands, until the
+// watch logs which generators end soon or have ended, and reports to the config's Stands how the daemon stands, until the
 // context ends, and once more then.
 func (d *daemon) watch(ctx context.Context) {
 	said, troubles := map[string]alarm{}, map[string]alarm{} // by generator

@@ -60,11 +60,11 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 			t.Helper()
 			for generator, n := range map[string]int{"far": 0, "near": near, "next": next, "short": short, "tickets": tickets} {
 				if got := count("level=WARN", "ends soon", "see=docs/running-out.md", "generator="+generator+" "); got != n {
-					t.Errorf("%s: said %d times of %s that it ends soon, want %d", when, got, generator, n)
+					t.Errorf("%s: logged %d times of %s that it ends soon, want %d", when, got, generator, n)
 				}
 			}
 			if got := count("level=ERROR", "has ended", "see=docs/running-out.md"); got != ended {
-				t.Errorf("%s: said %d times that one has ended, want %d", when, got, ended)
+				t.Errorf("%s: logged %d times that one has ended, want %d", when, got, ended)
 			}
 		}
 		mint := func(n int) {
@@ -93,7 +93,7 @@ func TestEndIsSaidWhenItComesNearOnceADayAndWhenItIsThere(t *testing.T) {
 			t.Errorf("a line lacks the generator, the time of its end, or the rest:\n%s", log)
 		}
 		if n := count("time bits run out"); n != 1 || count("time bits run out", "generator=short") != 1 {
-			t.Errorf("the fences say %d times that a layout ends, want once, at its horizon:\n%s", n, log)
+			t.Errorf("the fences log %d times that a layout ends, want once, at its horizon:\n%s", n, log)
 		}
 		stop()
 		<-watched

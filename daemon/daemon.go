@@ -111,7 +111,7 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // to the generators whose settings name them.
 //
 // Run retries a generator that can't be opened, and serves the others. So a store that is away
-// delays the ids, and the fronts say so meanwhile.
+// delays the ids, and the fronts report it meanwhile.
 //
 // An error is returned when the settings can't be used or the address can't be listened on; an
 // [*OpenError] when the folder of a store can't be used, or when every generator is refused for a
@@ -306,7 +306,7 @@ func (d *daemon) wake() {
 // is free again when its window is over.
 const releaseTime = 5 * time.Second
 
-// waitSaid is how long the end may wait for generators before the log says so.
+// waitSaid is how long the end may wait for generators before the log shows it.
 const waitSaid = time.Second
 
 // linger goes on serving for a while, and the fronts answer that it is not ready. So load balancers

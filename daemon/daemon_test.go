@@ -244,7 +244,7 @@ func TestOneCommandServesIDs(t *testing.T) {
 	}
 }
 
-// longWait is the system's clock, but for one wait, which ends when it is told to.
+// longWait is the system's clock, but for one wait, which ends when the test ends it.
 type longWait struct {
 	snowfence.Clock
 	wait time.Duration
@@ -279,7 +279,7 @@ func TestDaemonGoesOnServingUnreadyBeforeItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(d.log.String(), `msg="ending: goes on serving for a while, and is not ready any more" for=7m0s`) {
-		t.Errorf("the log does not say so:\n%s", d.log)
+		t.Errorf("the log does not show it:\n%s", d.log)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestPinnedWorkerIDThatIsHeldIsWaitedForUntilItIsFree(t *testing.T) {
 	}
 	first := start(t, settings(folder, pinned(time.Second))).ready()
 	second := start(t, settings(folder, pinned(time.Second)))
-	// While it waits it is alive, and says that it is not ready.
+	// While it waits it is alive, and reports that it is not ready.
 	if status, _ := second.get("/livez"); status != http.StatusOK {
 		t.Errorf("livez: %d, want 200", status)
 	}
@@ -391,7 +391,7 @@ func TestPinnedWorkerIDThatIsHeldIsWaitedForUntilItIsFree(t *testing.T) {
 	}
 	second.logs("it is tried again")
 	if log := second.log.String(); !strings.Contains(log, "no worker id is free: worker 7: held by ") || !strings.Contains(log, " until ") {
-		t.Errorf("the log does not say who holds it and until when: %s", log)
+		t.Errorf("the log does not show who holds it and until when: %s", log)
 	}
 	first.mint("default", "1") // is not disturbed
 	first.ends()

@@ -5,7 +5,7 @@
 //
 // # Start
 //
-// The fronts listen at once, so that probes are answered: /livez says 200, and /readyz 503 until every
+// The fronts listen at once, so that probes are answered: /livez answers 200, and /readyz 503 until every
 // generator serves or stands by for another process. Each generator is opened by itself. The daemon
 // retries a generator that can't be opened, and serves the others meanwhile: its store is away, every
 // worker id is held, or the clock is off.
@@ -23,12 +23,13 @@
 // for half a window. The margin is the time that load balancers have to turn
 // to another server before requests fail; they should probe in less.
 //
-// /activez says 503 where a generator stands by, and /readyz 200 as long as nothing is wrong. [Config].Stands tells both.
+// /activez answers 503 where a generator stands by, and /readyz 200 as long as nothing is wrong.
+// [Config].Stands gets both.
 //
 // # End
 //
 // When its context ends, the daemon stops to accept connections, finishes the
 // requests under way for at most the limit "drain", and then gives its worker
 // ids back, so that the next start need not wait for them. A store that is away
-// then is awaited for five seconds. Then the log says until when a worker id can't be claimed.
+// then is awaited for five seconds. Then the log shows until when a worker id can't be claimed.
 package daemon

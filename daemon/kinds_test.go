@@ -87,7 +87,7 @@ func TestProgramsServeKindsOfTheirOwn(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	if g.spec.Generator != "tickets" || g.spec.Namespace != "box" || g.step != "3" || g.spec.Store == nil {
-		t.Errorf("the kind was told %+v, step %q", g.spec, g.step)
+		t.Errorf("the kind got %+v, step %q", g.spec, g.step)
 	}
 	if d.ends(); !g.closed.Load() {
 		t.Error("the minter is open")
@@ -112,7 +112,7 @@ func TestEndSaysWhichGeneratorItWaitsFor(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(d.log.String(), "waits for the store"); n != 1 {
-		t.Errorf("said %d times:\n%s", n, d.log)
+		t.Errorf("logged %d times:\n%s", n, d.log)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestGeneratorThatIsRefusedStopsNoOther(t *testing.T) {
 	d.ends()
 }
 
-// TestKindsWithoutAStoreServeWhileAnothersStoreHangs has a store whose server accepts connections and says nothing.
+// TestKindsWithoutAStoreServeWhileAnothersStoreHangs has a store whose server accepts connections and answers nothing.
 func TestKindsWithoutAStoreServeWhileAnothersStoreHangs(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -176,7 +176,7 @@ func TestGeneratorThatFailsToOpenIsTriedAgain(t *testing.T) {
 		t.Errorf("%d %s, after %d tries", status, body, g.tries)
 	}
 	if log := d.log.String(); !strings.Contains(log, `level=WARN msg="the generator can't start yet: it is tried again" generator=tickets in=1s error="no answer"`) {
-		t.Errorf("the log does not say so:\n%s", log)
+		t.Errorf("the log does not show it:\n%s", log)
 	}
 }
 

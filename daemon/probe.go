@@ -35,7 +35,7 @@ func Probe(ctx context.Context, at, what, generator string) error {
 		Detail     string
 		Generators []struct{ Name, Problem string }
 	}
-	_ = json.Unmarshal(body, &says) // of another server: the status says enough
+	_ = json.Unmarshal(body, &says) // of another server: the status shows enough
 	var reasons strings.Builder
 	for _, g := range says.Generators {
 		if g.Problem != "" {
@@ -57,7 +57,7 @@ func ask(ctx context.Context, at string) (status string, body []byte, err error)
 		return "", nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, _ = io.ReadAll(io.LimitReader(answer.Body, 1<<20)) // of another server: its status says enough
+	body, _ = io.ReadAll(io.LimitReader(answer.Body, 1<<20)) // of another server: its status shows enough
 	return answer.Status, body, nil
 }
 

@@ -20,7 +20,7 @@ func TestLossyStoreWithoutADirectoryForAJournalIsWarnedOf(t *testing.T) {
 }
 
 // TestReplicaThatNothingBoundsIsInTheLog is about a lone Redis server whose loss
-// is the default. The log says what to set once its first replica ends the ids.
+// is the default. The log shows what to set once its first replica ends the ids.
 func TestReplicaThatNothingBoundsIsInTheLog(t *testing.T) {
 	t.Parallel()
 	primary := testkit.Redis(t)

@@ -28,7 +28,7 @@ func fenced(p *place) (settings, check, open) {
 		if tell := p.config.OnStanding; tell != nil {
 			c.OnStanding = func(s fence.Standing) { tell(p.generator, s) }
 		}
-		c.HorizonNotice = time.Nanosecond // until then the daemon says it
+		c.HorizonNotice = time.Nanosecond // until then the daemon logs it
 		kept := p.journal(ctx, g, c.Logger)
 		if kept != nil {
 			c.Journal = kept
@@ -100,7 +100,7 @@ func lasting(status fence.Status) error {
 	return nil
 }
 
-// traitsWait is how long a store may take to say whether it is lossy, where an earlier process's journal says it.
+// traitsWait is how long a store may take to report whether it is lossy, where an earlier process's journal has it.
 const traitsWait = time.Second
 
 // journal opens the generator's journal, if it has one. It is for restarts alone, so ids need not wait for it.

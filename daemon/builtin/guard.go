@@ -30,7 +30,7 @@ func (p *place) setGuard(name string) error {
 	case engine.Private(url):
 		return errors.New("must be a store that is there after this process")
 	case column == "" && engine.Loss(url) > 0:
-		return fmt.Errorf("must be a store that loses nothing, because a mark that is lost refuses nothing: durable=true in its URL says so, and %s can lose %s",
+		return fmt.Errorf("must be a store that loses nothing, because a mark that is lost refuses nothing: durable=true in its URL declares it, and %s can lose %s",
 			p.config.Settings.ShowStore(url), engine.Loss(url))
 	}
 	p.guard = name

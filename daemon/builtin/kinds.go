@@ -209,7 +209,8 @@ func (k entry) refuse(g config.Generator, urls []string) string {
 		case k.store != "" && name != k.store:
 			return "kind " + k.name + " counts on " + k.store + ", and not on " + engine.Redact(url)
 		case k.durable && engine.Loss(url) > 0:
-			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL says so, and " + engine.Redact(url) + " can lose " + engine.Loss(url).String()
+			return "kind " + k.name + " needs a store that loses nothing: durable=true in its URL declares it, and " +
+				engine.Redact(url) + " can lose " + engine.Loss(url).String()
 		}
 	}
 	return ""

@@ -75,7 +75,7 @@ func TestSettingThatCanNotBeUsedIsNamed(t *testing.T) {
 		{"segment", "", "target", "-1s", "above 0"},
 		{"segment", "", "guard", "nowhere", "one of the names in stores"},
 		{"segment", "marks", "guard", "marks", "another store than that of the generator"},
-		{"ticket", "", "guard", "cache", "durable=true in its URL says so, and redis://h can lose 15s"},
+		{"ticket", "", "guard", "cache", "durable=true in its URL declares it, and redis://h can lose 15s"},
 		{"segment", "", "guard-column", "orders.id", "needs guard to name a database"},
 		{"ticket", "", "start", "0", "1 or more"},
 		{"ticket", "", "step", "5", "no setting of kind ticket"},
@@ -171,7 +171,7 @@ func TestOnlyKindsThatCountOnAStoreNeedOne(t *testing.T) {
 func TestTableAgreesWithTheConfigurationOnWhichKindsAreFenced(t *testing.T) {
 	for _, k := range table() {
 		if g := (config.Generator{Kind: k.name}); g.Fenced() != k.worker {
-			t.Errorf("%s: the configuration says %t", k.name, g.Fenced())
+			t.Errorf("%s: the configuration reports %t", k.name, g.Fenced())
 		}
 	}
 }

@@ -163,7 +163,7 @@ func keysAt(p *place, file, variable string) (keys []opaque.Key, at string, err 
 	case file != "":
 		read, err := os.ReadFile(file)
 		if err != nil {
-			return nil, at, errors.Unwrap(err) // without the path, which is said already
+			return nil, at, errors.Unwrap(err) // without the path, which is shown already
 		}
 		content = string(read)
 	case set:

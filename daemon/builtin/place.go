@@ -45,7 +45,7 @@ func (p *place) open(ctx context.Context, k entry, open open) (m kind.Minter, er
 	return m, nil
 }
 
-// announce says that the generator begins a new counter: one that was there before is gone from the store.
+// announce logs that the generator begins a new counter: one that was there before is gone from the store.
 func (p *place) announce(ctx context.Context, k entry) {
 	if p.Store == nil || p.Existing || !k.counts() || p.config.Logger == nil {
 		return

@@ -62,7 +62,7 @@ func (p *place) segments(c *counter.SegmentsConfig) settings {
 	return s
 }
 
-// stepped is a source whose table says how long a segment is.
+// stepped is a source whose table holds how long a segment is.
 type stepped interface {
 	counter.Source
 	Step() int64

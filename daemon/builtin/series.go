@@ -35,7 +35,7 @@ type Series struct {
 }
 
 const (
-	lasts = 10 * time.Minute // a reservation where nothing else is said
+	lasts = 10 * time.Minute // a reservation where nothing else is set
 	waits = 5 * time.Second  // a verb
 )
 
@@ -146,7 +146,7 @@ func (s *Series) verb(ctx context.Context, tenant string, run func(context.Conte
 		defer func() { <-turn }()
 		err = run(limited, of)
 		if err != nil && limited.Err() == nil && snowfence.ClassOf(err) == snowfence.ClassUnknown {
-			err = cmp.Or(s.check(limited), err) // of a missing table a driver says only that
+			err = cmp.Or(s.check(limited), err) // of a missing table a driver reports only that
 		}
 	case <-limited.Done():
 		err = limited.Err()

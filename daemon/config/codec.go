@@ -97,7 +97,7 @@ func (f *field) parseQuantity(s string) (int64, error) {
 	return n, f.inRange(n)
 }
 
-// inRange returns an error that says the range unless it has the number. A range without a least number has 0.
+// inRange returns an error that names the range unless it has the number. A range without a least number has 0.
 func (f *field) inRange(n int64) error {
 	q := f.quantity()
 	switch least, most := q.write(f.least), q.write(f.most); {

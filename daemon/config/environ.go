@@ -132,7 +132,7 @@ func (c Config) stateDirectory() string {
 	return ""
 }
 
-// services returns the beginnings of the names of variables by which Kubernetes and Docker tell a container of its services
+// services returns the beginnings of the names of variables by which Kubernetes and Docker show a container its services
 // and links. A service snowfence-stores has SNOWFENCE_STORES_SERVICE_HOST, and SNOWFENCE_STORES_PORT with the URL of a socket.
 // A service named snowfence is always among them.
 func (c Config) services() []string {
@@ -152,7 +152,7 @@ func (c Config) services() []string {
 	return services
 }
 
-// ofService tells the variables of a service or link.
+// ofService reports whether a variable belongs to a service or link.
 func ofService(name, service string) bool {
 	rest, ok := strings.CutPrefix(name, service+"_")
 	return ok && (rest == "NAME" || rest == "PORT" || strings.HasPrefix(rest, "PORT_") ||

@@ -188,7 +188,7 @@ func (d *draft) whole(key, scheme, path string, origin Origin, must bool) string
 	case origin.Source == FromFile:
 		path = filepath.Join(filepath.Dir(origin.Name), path)
 	}
-	if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it says why
+	if whole, err := filepath.Abs(path); err == nil { // without a working directory, opening it shows why
 		path = whole
 	}
 	return scheme + path

@@ -18,7 +18,7 @@ import (
 // Value is one setting in effect.
 type Value struct {
 	Key    string // its path
-	Text   string // as a source would say it, without passwords
+	Text   string // as a source would write it, without passwords
 	Origin Origin
 	About  string // its line of help; empty for a setting of a kind
 	// Unset is a setting without a value, such as a worker id that is not pinned, or the file of tokens
@@ -88,7 +88,7 @@ func (c Config) originOf(path string) Origin {
 	return origin
 }
 
-// Settings of kind opaque that say where its keys are.
+// Settings of kind opaque that name the place of its keys.
 const (
 	keyFile     = "key-file"
 	keyVariable = "key-variable"

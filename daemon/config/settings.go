@@ -35,7 +35,7 @@ type Config struct {
 
 	Admin  string   `key:"admin" empty:"off" holds:"address" help:"address for metrics and admin pages, which the HTTP front then lacks"`                               // empty means that the HTTP front has them
 	Health string   `key:"health" empty:"off" holds:"address" help:"address for /livez, /readyz and /activez alone, without TLS and a token; other hosts may reach it"` // empty means off
-	Pod    string   `key:"pod" help:"name of the program's pod, whose label snowfence.example/active says whether it gives ids"`                                        // empty means that it has no such label
+	Pod    string   `key:"pod" help:"name of the program's pod, whose label snowfence.example/active shows whether it gives ids"`                                       // empty means that it has no such label
 	Hosts  []string `key:"hosts" empty:"none" help:"further host names, separated by commas, that a loopback address without a token answers to"`
 
 	Insecure  bool   `key:"insecure" flag:"insecure" help:"allow addresses beyond loopback without TLS and a token"`

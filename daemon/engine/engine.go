@@ -21,7 +21,7 @@ type Engine struct {
 	Keys     string        // of its URLs' queries; their values are not secret
 	Private  bool          // the store is of this process alone
 	Local    bool          // the store works without a server
-	Loss     time.Duration // by which a store is lossy unless its URL says otherwise; 0 if it is durable
+	Loss     time.Duration // by which a store is lossy unless its URL sets another loss; 0 if it is durable
 	Clock    bool          // the engine has a clock of its own
 	Database bool          // its URLs can name a database of ids, too
 }
@@ -106,7 +106,7 @@ func Private(storeURL string) bool { e, _ := Of(storeURL); return e.Private }
 // Local reports whether the store that the URL names works without a server.
 func Local(storeURL string) bool { e, _ := Of(storeURL); return e.Local }
 
-// Loss returns by how much the store is lossy that the URL names, as far as the URL tells: 0 for one that it
+// Loss returns by how much the store is lossy that the URL names, as far as the URL shows: 0 for one that it
 // calls durable, and for a wrong URL.
 func Loss(storeURL string) time.Duration {
 	e, err := Of(storeURL)
@@ -149,7 +149,7 @@ func IsStore(text string) bool {
 	return err == nil && !e.Database && (strings.HasPrefix(rest, "//") || slices.Contains(e.Schemes, "file"))
 }
 
-// SentInClear returns the hosts that get the URL's password without TLS, as host:port, as far as the URL tells.
+// SentInClear returns the hosts that get the URL's password without TLS, as host:port, as far as the URL shows.
 func SentInClear(storeURL string) []string {
 	scheme, rest, _ := strings.Cut(storeURL, "://")
 	rest, query, _ := strings.Cut(rest, "?")

@@ -5,8 +5,8 @@
 // again. One call carries any number of ids and costs no allocation an id, so
 // that a front which answers a pipeline of a thousand requests asks once.
 // A [Kind] reads the settings of each generator that the configuration names, and
-// says how to open its minter. A minter that can do more, such as say when its
-// numbers end, says so in its [Caps].
+// returns its [Opener]. A minter that can do more, such as report when its
+// numbers end, lists that in its [Caps].
 //
 // The package promises fronts three things, whatever the kind: a mint call adds exactly the requested
 // ids or nothing; every id has a text of 1 to 255 bytes of visible ASCII without a quote or a

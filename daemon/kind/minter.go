@@ -73,7 +73,7 @@ type Spec struct {
 type SettingError struct {
 	// Key is the setting's name.
 	Key string
-	// Limit describes a valid value, or says that the kind lacks the setting.
+	// Limit describes a valid value, or reports that the kind lacks the setting.
 	Limit string
 }
 

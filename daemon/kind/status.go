@@ -39,8 +39,8 @@ type Lease struct {
 	// HorizonIn is how long the layout lasts.
 	HorizonIn time.Duration
 
-	// Failing is why the store does not do its part now, and nil while it does. ReadOnly says that it answers reads
-	// alone.
+	// Failing is why the store does not do its part now, and nil while it does. ReadOnly is true while it answers
+	// reads alone.
 	Failing    error
 	FailingFor time.Duration
 	ReadOnly   bool

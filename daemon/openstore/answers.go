@@ -77,7 +77,7 @@ func (a *postgresAnswers) Take(b []byte) error {
 }
 
 // mysqlAnswers follows the packets of MySQL and MariaDB. The driver makes room for as many
-// columns as a server says, and for packets without end that continue each other.
+// columns as a server announces, and for packets without end that continue each other.
 type mysqlAnswers struct {
 	reply
 	header

@@ -119,8 +119,8 @@ func (i *issuer) goesOn(than int64) {
 	})
 }
 
-// stopsWhile sees that ids stop while the clock is off, with an error that says
-// so, and that nothing is written meanwhile.
+// stopsWhile sees that ids stop while the clock is off, with an error that shows
+// it, and that nothing is written meanwhile.
 func (i *issuer) stopsWhile(offset time.Duration) {
 	i.t.Helper()
 	before := i.versions()

@@ -56,7 +56,7 @@ func TestURLThatNamesNoStoreIsRefusedWithWhatIsSupported(t *testing.T) {
 			t.Errorf("%q: %v, want %q", url, err, want)
 		}
 		if check := Check(url); check == nil || check.Error() != err.Error() {
-			t.Errorf("%q: Check says %v, Open %v", url, check, err)
+			t.Errorf("%q: Check returns %v, Open %v", url, check, err)
 		}
 		if strings.Contains(err.Error(), "pw") {
 			t.Errorf("%q: the error shows the password: %v", url, err)

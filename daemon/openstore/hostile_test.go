@@ -36,7 +36,7 @@ func TestNoAnswerOfADatabaseEndsTheProgram(t *testing.T) {
 	}
 }
 
-// message is one of PostgreSQL, whose length is said to be size.
+// message is one of PostgreSQL, whose length field holds size.
 func message(kind byte, size uint32, body string) string {
 	return string(binary.BigEndian.AppendUint32([]byte{kind}, size)) + body
 }

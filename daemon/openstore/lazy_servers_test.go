@@ -35,7 +35,7 @@ func TestLazyStoreIsOpenedWhenItCanBe(t *testing.T) {
 		t.Errorf("with its server: %v", err)
 	}
 	if now, err := clock.Now(t.Context()); err != nil || time.Since(now).Abs() > time.Hour || told != 1 {
-		t.Errorf("its clock shows %s, %v; it was told of %d times", now, err, told)
+		t.Errorf("its clock shows %s, %v; it was reported %d times", now, err, told)
 	}
 }
 

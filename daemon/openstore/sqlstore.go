@@ -106,7 +106,7 @@ func mysqlConnector(server sqlstore.Server, whole, stream bool) (driver.Connecto
 		config.Params = map[string]string{"innodb_lock_wait_timeout": "10"}
 	}
 
-	// A server that says that it is read-only has done nothing. The connection
+	// A server that reports that it is read-only has done nothing. The connection
 	// is given up then, and the statement sent to the server that took over.
 	config.RejectReadOnly = true
 

@@ -10,8 +10,8 @@ import (
 )
 
 // surviving makes connections by a driver that panics at some wrong answers: go-sql-driver at packets that are too
-// short, and pgx at rows with more columns than the server has announced. With surviving that is an error. It also says
-// why, where go-sql-driver says that the connection is invalid.
+// short, and pgx at rows with more columns than the server has announced. With surviving that is an error. It also
+// shows why, where go-sql-driver reports that the connection is invalid.
 type surviving struct {
 	driver.Connector
 	server string

@@ -10,5 +10,5 @@
 // is enough, without salt, since [New] makes tokens of 256 random bits.
 //
 // A [Ring] reads its file again when it changes. A file that can't be read then changes nothing: the
-// tokens before stay valid, and the log says why.
+// tokens before stay valid, and the log shows why.
 package token

@@ -22,7 +22,7 @@ type Hash [sha256.Size]byte
 // HashOf returns a token's hash. It takes the same time for every token of a length.
 func HashOf(token string) Hash { return sha256.Sum256([]byte(token)) }
 
-// hashPrefix begins the text of a hash, and says how it was made.
+// hashPrefix begins the text of a hash, and names how it was made.
 const hashPrefix = "sha256:"
 
 // String returns the hash as it stands in a file.
@@ -40,7 +40,7 @@ func Bearer(header string) string {
 
 // Grant has the rights of one token. It does not change, and is safe for concurrent use.
 type Grant struct {
-	// Name tells tokens apart, in the log and the metrics.
+	// Name distinguishes tokens, in the log and the metrics.
 	Name string
 
 	// Generators are the names of the allowed generators. An empty list allows every generator;
@@ -189,7 +189,7 @@ func parse(content string) ([]*Grant, error) {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if first, twice := lines[g.hash]; twice {
-			return nil, fmt.Errorf("line %d: %s has the hash of line %d: a token has one line, which says all that it allows", i+1, g.Name, first)
+			return nil, fmt.Errorf("line %d: %s has the hash of line %d: a token has one line, which lists all that it allows", i+1, g.Name, first)
 		}
 		lines[g.hash] = i + 1
 		grants = append(grants, g)
@@ -200,7 +200,7 @@ func parse(content string) ([]*Grant, error) {
 	return grants, nil
 }
 
-// find returns the grant of a hash, or nil. It looks at every grant, so the time says nothing.
+// find returns the grant of a hash, or nil. It looks at every grant, so the time shows nothing.
 func find(grants []*Grant, hash Hash) (found *Grant) {
 	for _, g := range grants {
 		if subtle.ConstantTimeCompare(g.hash[:], hash[:]) == 1 {

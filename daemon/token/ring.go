@@ -18,7 +18,7 @@ import (
 type Ring struct {
 	path   string
 	seen   os.FileInfo              // when it was read last
-	failed string                   // why the file could not be read again, so that the log says it once
+	failed string                   // why the file could not be read again, so that it is logged once
 	grants atomic.Pointer[[]*Grant] // of one reading of the file
 }
 
@@ -77,7 +77,7 @@ func (r *Ring) Again(log *slog.Logger) (changed bool) {
 	return r.Reload(log)
 }
 
-// Warnings says which tokens allow a generator that is not among the names.
+// Warnings lists the tokens that allow a generator which is not among the names.
 func (r *Ring) Warnings(names []string) (warnings []string) {
 	for _, g := range *r.grants.Load() {
 		for _, name := range g.Generators {

@@ -154,7 +154,7 @@ func TestClientOfTinyidThatGetsNothingIsLogged(t *testing.T) {
 		{TinySegmentSimple, "bizType=none", empty + ".*generator=none error=.*unknown-generator", 0},
 		{TinyIDsSimple, "bizType=none", "", 59 * time.Second},
 		{TinyIDsSimple, "bizType=none", empty, time.Second},
-		{TinyIDs, "bizType=none", "", time.Minute}, // it says why itself
+		{TinyIDs, "bizType=none", "", time.Minute}, // its answer shows why
 		{TinyIDsSimple, "bizType=ids&batchSize=10", "", 0},
 		{TinyIDsSimple, "bizType=ids&batchSize=11", cut + ".*generator=ids asked=11 given=10", 0},
 		{TinyIDs, "bizType=ids&batchSize=11", cut, time.Minute},

@@ -8,8 +8,8 @@
 //	/decodeSnowflakeId?snowflakeId=    the parts of an id
 //	/cache, /db                        for operators: the segments, and the rows of leaf_alloc
 //
-// An error is Leaf's: status 500, and a Result whose id says why. -1: not ready. -2: unknown key, also of
-// the other path's kind. -3: no numbers at present, or an unsafe clock.
+// An error is Leaf's: status 500, and a Result whose id is the reason. -1: not ready. -2: unknown key,
+// also of the other path's kind. -3: no numbers at present, or an unsafe clock.
 //
 // Of Didi's tinyid, where bizType is a generator's name, and token one of this server's tokens:
 //

@@ -140,7 +140,7 @@ func segment(r *http.Request, client front.Client) (tinySegment, error) {
 	return segmentOf(got.First, got.Last(), got.Increment), nil
 }
 
-// segmentOf says the numbers from first to last as tinyid does. Its clients load the next segment when
+// segmentOf describes the numbers from first to last as tinyid does. Its clients load the next segment when
 // a fifth is used.
 func segmentOf(first, last, delta int64) tinySegment {
 	before := max(first-delta, 0) // tinyid has no negative number

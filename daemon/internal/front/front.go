@@ -42,7 +42,7 @@ type Client interface {
 	// Trusted reports whether the front has identified the client.
 	Trusted() bool
 
-	// Who returns a key for maps that tells clients apart: by their token, or without a token by their address.
+	// Who returns a key for maps that distinguishes clients: by their token, or without a token by their address.
 	Who() any
 
 	// Admit returns an error if the client may not use a generator. It takes nothing from a rate.
@@ -76,7 +76,7 @@ type Client interface {
 	// one id.
 	LeafRows(ctx context.Context) ([]kind.Row, error)
 
-	// Warn logs that a client gets less than it asks for, by a protocol that can't say so: once a minute at most.
+	// Warn logs that a client gets less than it asks for, by a protocol that can't report it: once a minute at most.
 	Warn(text string, arguments ...any)
 
 	// Now is the service's time.

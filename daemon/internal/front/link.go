@@ -11,7 +11,7 @@ type Address struct {
 	Conn interface{ Complete() }
 }
 
-// Complete says that a front has a request of a connection, and answers for its memory from here on.
+// Complete reports that a front has a request of a connection, and answers for its memory from here on.
 func Complete(remote net.Addr) {
 	if of, ok := remote.(Address); ok {
 		of.Conn.Complete()

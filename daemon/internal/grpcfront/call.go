@@ -63,7 +63,7 @@ func (o *opening) Err() error {
 	return err
 }
 
-// began says that the first message is there.
+// began notes that the first message is there.
 func (o *opening) began() {
 	o.stop()
 	o.clock.Stop()

@@ -20,7 +20,7 @@ type answers struct {
 func newAnswers() *answers { return &answers{CodecV2: encoding.GetCodecV2("proto")} }
 
 const (
-	// leastAnswer is the least memory of an answer. gRPC does not tell the end of a smaller one.
+	// leastAnswer is the least memory of an answer. gRPC does not report the end of a smaller one.
 	leastAnswer = 2 << 10
 
 	// mostPooled is the most memory of an answer that is used again.

@@ -133,7 +133,7 @@ func (c *conn) paid(bytes int, paused bool) {
 	}
 }
 
-// Close closes the connection. gRPC forgets the answers that it has not written, and says nothing of them.
+// Close closes the connection. gRPC forgets the answers that it has not written, and does not report them.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.memory.Give(c.bytes)

@@ -65,7 +65,7 @@ func (h *health) List(ctx context.Context, r *grpc_health_v1.HealthListRequest) 
 	return list, err
 }
 
-// Watch tells the client of each change of a generator that it may use.
+// Watch sends the client each change of a generator that it may use.
 func (h *health) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
 	client, err := h.client(stream.Context())
 	if err != nil {

@@ -28,7 +28,7 @@ type Config struct {
 	Limits    front.Limits    // of connections and messages, without zeros
 	Generator string          // of calls without a generator's name
 	Memory    *budget.Budget  // for calls and answers; nil is unbounded
-	Clock     snowfence.Clock // says when health is looked at again
+	Clock     snowfence.Clock // times the looks at health
 }
 
 // Server is the front. Use [New] to make one. It is safe for concurrent use.

@@ -7,7 +7,7 @@
 //	POST, GET /v1/generators/{name}/reservations   of a series: reserve the next number; list them all
 //	POST      …/reservations/{number}/confirm      its document exists
 //	POST      …/reservations/{number}/void         its document will never exist
-//	GET       /v1/decode/{id}?layout=              what an id says
+//	GET       /v1/decode/{id}?layout=              the decoded id
 //	GET       /livez                               is it running
 //	GET       /readyz, /readyz/{name}              do all generators give ids, or stand by; does this one
 //	GET       /activez, /activez/{name}            do all generators give ids; does this one

@@ -205,7 +205,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *call) error {
 	return route.answer(w, r)
 }
 
-// nowhere is the problem of an unknown address. It says where the addresses are listed that the front has.
+// nowhere is the problem of an unknown address. It shows where the front's addresses are listed.
 func (h *Handler) nowhere() error {
 	if h.has(everybody) {
 		return notFound("the addresses are listed at /openapi.yaml")

@@ -56,7 +56,7 @@ func TestEveryRouteIsDocumentedAndNothingElse(t *testing.T) {
 		}
 		for _, method := range methods {
 			if method == http.MethodHead {
-				continue // the head of the document says what it does
+				continue // the head of the document explains it
 			}
 			routed = append(routed, method+" "+strings.Replace(strings.Join(r.path, "/"), "...", "", 1))
 		}

@@ -53,7 +53,7 @@ func (h *Handler) ofPage(p page.Route) route {
 }
 
 // shown is the token of a request. The page's cookie counts on its own routes alone, and other pages
-// can't use it: a browser must say that the page has made the request, where it could mint.
+// can't use it: a browser must report that the page has made the request, where it could mint.
 func (h *Handler) shown(r *call) (string, error) {
 	if r.route.cookie && h.Page != nil {
 		if text := h.Page.Cookie(r.Request); text != "" {

@@ -29,7 +29,7 @@ func (h *Handler) admit(r *http.Request, to *route) error {
 		}
 	}
 	if header, foreign := otherSite(r); foreign && !(to != nil && to.audience == readers && followed(r)) {
-		return crossSite("the browser says that the request comes from another site", header, r.Header.Get(header))
+		return crossSite("the browser reports that the request comes from another site", header, r.Header.Get(header))
 	}
 	return nil
 }
@@ -70,12 +70,12 @@ func (h *Handler) names(host string) bool {
 	})
 }
 
-// The headers by which a browser says where a request comes from.
+// The headers by which a browser reports where a request comes from.
 const site, origin = "Sec-Fetch-Site", "Origin"
 
 // otherSite reports whether the request was made by a page of another site, and
 // not by a program, this server's own pages or a person at the address bar, and
-// which header says so. Current browsers do in Sec-Fetch-Site, which pages can't
+// which header shows it. Current browsers set Sec-Fetch-Site, which pages can't
 // set; older ones send an Origin with the requests that matter.
 func otherSite(r *http.Request) (header string, foreign bool) {
 	if r.Header[site] == nil && r.Header[origin] == nil {
@@ -96,7 +96,7 @@ func otherSite(r *http.Request) (header string, foreign bool) {
 	return origin, err != nil || u.Host == "" || u.Host != r.Host
 }
 
-// followed reports whether a browser says that a person followed a link, so that the answer is shown by itself. The page
+// followed reports whether a browser announces that a person followed a link, so that the answer is shown by itself. The page
 // that has the link can't read it, nor frame it. Pages can't set these headers.
 func followed(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -105,10 +105,10 @@ func followed(r *http.Request) bool {
 // connection is the header that ends a connection.
 const connection = "Connection"
 
-// emptyBody is how many bytes a body may have that says nothing.
+// emptyBody is how many bytes a body may have that holds nothing.
 const emptyBody = 64
 
-// checkBody refuses a body that says anything, but for a form that a client of another system posts, and the documents of
+// checkBody refuses a body that holds anything, but for a form that a client of another system posts, and the documents of
 // leases. Nothing else here takes one: a client that puts its count there would be given one id, and not know
 // why. A body that can't be right is not waited for.
 func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
@@ -148,7 +148,7 @@ func (h *Handler) checkBody(w http.ResponseWriter, r *call) error {
 		if r.PostForm, err = url.ParseQuery(string(body)); err == nil {
 			return nil
 		}
-		return unexpectedBody("The request has a body that can not be read", "the form is not encoded as its content type says")
+		return unexpectedBody("The request has a body that can not be read", "the form is not encoded as its content type declares")
 	}
 	// Many HTTP clients send an empty JSON object with a POST.
 	if body = bytes.TrimSpace(body); len(body) > 0 && string(body) != "{}" {

@@ -51,7 +51,7 @@ func TestBodySaysNothingOrIsRefused(t *testing.T) {
 	}
 	large := strings.Repeat(" ", 1<<10+1)
 	wantProblem(t, post(strings.NewReader(large)), http.StatusRequestEntityTooLarge, "body-too-large")
-	// One that does not say its length is measured as it comes.
+	// One that does not declare its length is measured as it comes.
 	wantProblem(t, post(io.MultiReader(strings.NewReader(large))), http.StatusRequestEntityTooLarge, "body-too-large")
 }
 
@@ -93,7 +93,7 @@ func TestPagesOfOtherSitesGetNothing(t *testing.T) {
 		})
 	}
 	if p := wantProblem(t, f.do(request("GET", ids, "Host: snowfence")), 421, "unknown-host"); !strings.Contains(p.Detail, `hosts: [snowfence]`) || !strings.Contains(p.Detail, "SNOWFENCE_HOSTS") {
-		t.Errorf("the problem does not say which key to set: %s", p.Detail)
+		t.Errorf("the problem does not name the key to set: %s", p.Detail)
 	}
 	// Probes come under any name, and find out nothing that matters.
 	if w := f.do(request("GET", "/livez", "Host: 10.0.0.1:7600")); w.Code != http.StatusOK {

@@ -22,7 +22,7 @@ const (
 	unknown      outcome = "unknown"
 )
 
-// swap is a swap that was made. Its value is its id, from 1, so a value tells whose it is.
+// swap is a swap that was made. Its value is its id, from 1, so a value shows whose it is.
 type swap struct {
 	id        int
 	key       string
@@ -141,7 +141,7 @@ func (r *register) sorted() []*swap {
 	return slices.SortedFunc(maps.Values(r.swaps), func(a, b *swap) int { return cmp.Compare(a.call, b.call) })
 }
 
-// story tells the swaps of a register, for people.
+// story lists the swaps of a register, for people.
 func (r *register) story() string {
 	var text strings.Builder
 	for _, s := range r.sorted() {

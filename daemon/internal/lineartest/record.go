@@ -24,7 +24,7 @@ const again = 5 * time.Millisecond
 type recorder struct {
 	Harness
 
-	clock  snowfence.Clock // tells the instants of calls and returns
+	clock  snowfence.Clock // gives the instants of calls and returns
 	prefix string          // of every key: registers are never deleted
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ func (h Harness) record(ctx context.Context) (history, error) {
 	var opened []store.Store
 	defer func() {
 		for _, s := range opened {
-			_ = s.Close() // whatever it says comes too late to matter
+			_ = s.Close() // whatever it returns comes too late to matter
 		}
 	}()
 	for i := range clients + 1 {

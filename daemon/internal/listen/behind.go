@@ -14,7 +14,7 @@ import (
 // take by then are kept, within a budget, and follow. So a client may send all of its commands before it reads the first
 // answer.
 //
-// A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to say so.
+// A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to report it.
 type Behind struct {
 	*conn
 	memory   *budget.Budget
@@ -41,7 +41,7 @@ type Behind struct {
 
 const (
 	pieceSize = 32 << 10
-	lastWords = 512       // bytes that say why nothing more follows
+	lastWords = 512       // bytes that explain why nothing more follows
 	lastPiece = 1 << 10   // for them
 	leastRate = 256 << 10 // bytes a second that a client reads
 
@@ -221,7 +221,7 @@ func (b *Behind) settle() {
 }
 
 // SetWriteDeadline does nothing: now and follow set the deadlines of their writes. Package tls sets one in the past
-// once it has said farewell.
+// once it has sent its farewell.
 func (b *Behind) SetWriteDeadline(time.Time) error { return nil }
 
 // SetDeadline is SetReadDeadline.

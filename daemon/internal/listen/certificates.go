@@ -25,7 +25,7 @@ type Certificates struct {
 	mu      sync.Mutex // guards the fields below
 	current *tls.Config
 	seen    [3]os.FileInfo // the files when they were read last, whether they could be used or not
-	failed  string         // why the files could not be read again, so that the log says it once
+	failed  string         // why the files could not be read again, so that it is logged once
 }
 
 // NewCertificates reads the files of the settings, or returns nil if the settings have no TLS. It
@@ -50,7 +50,7 @@ func (c *Certificates) files() [3]string {
 // errNoAuthority is the error of a file of authorities without certificates.
 var errNoAuthority = errors.New("the file holds no certificate in PEM")
 
-// blame says which key an error of load is about: the unreadable file's, else the certificate's.
+// blame names the key that an error of load is about: the unreadable file's, else the certificate's.
 func (c *Certificates) blame(err error) error {
 	keys, files := [3]string{config.KeyCertificate, config.KeyPrivateKey, config.KeyClientCA}, c.files()
 	var unreadable *fs.PathError
@@ -106,8 +106,8 @@ func (c *Certificates) latest() *tls.Config {
 // Ends returns when the certificate in use ends.
 func (c *Certificates) Ends() time.Time { return c.latest().Certificates[0].Leaf.NotAfter }
 
-// Trouble says what is wrong with the certificate: that it has ended or ends soon, and why its files can't be read again.
-// It is empty if nothing is, or on nil.
+// Trouble returns what is wrong with the certificate: that it has ended or ends soon, and why its files can't be read
+// again. It is empty if nothing is, or on nil.
 func (c *Certificates) Trouble(now time.Time) string {
 	if c == nil {
 		return ""

@@ -19,7 +19,7 @@ const (
 	mostUnfinished = 96 << 10
 )
 
-// Counted is a connection that takes the size of its received bytes from a budget, until its front says
+// Counted is a connection that takes the size of its received bytes from a budget, until its front reports
 // that the requests are complete. Reads fail with [budget.ErrSpent] when there is nothing left.
 type Counted struct {
 	*conn

@@ -104,7 +104,7 @@ const buffer = 128 << 10
 // bound bounds the memory that the kernel keeps for a connection.
 func bound(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		// An error means that the client is gone, which the first read will say.
+		// An error means that the client is gone, which the first read will report.
 		_ = tcp.SetReadBuffer(buffer)
 		_ = tcp.SetWriteBuffer(buffer)
 	}

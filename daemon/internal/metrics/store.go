@@ -125,7 +125,7 @@ func (t *Timed) observe(operation string, began time.Duration, err error) {
 	sum := w.sums[t.name]
 	if result == resultError {
 		sum.Failed++
-	} else if operation != operationList { // which takes as long as its reader, so its time says nothing
+	} else if operation != operationList { // which takes as long as its reader, so its time shows nothing
 		sum.Answered++
 		sum.Took += took
 	}

@@ -25,7 +25,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// asset is a file of the page that says nothing of this daemon. It is open without a token.
+// asset is a file of the page that shows nothing of this daemon. It is open without a token.
 type asset struct {
 	body     []byte
 	tag, typ string
@@ -74,7 +74,7 @@ func tagOf(content []byte) string {
 	return strconv.Quote(base64.RawURLEncoding.EncodeToString(sum[:18]))
 }
 
-// tagged answers with a body, unless the client says that it has it.
+// tagged answers with a body, unless the client reports that it has it.
 func tagged(h http.Header, r *http.Request, tag, typ string, body []byte) Answer {
 	h.Set("ETag", tag)
 	for known := range strings.SplitSeq(strings.Join(r.Header["If-None-Match"], ","), ",") {

@@ -88,7 +88,7 @@ func (p *Page) reading(ctx context.Context, s view.State, of decode.Document) *D
 
 // explain makes texts of the values, as numbers of scripts end at 2^53, and adds what fields mean.
 func (d *Decoded) explain() {
-	at := d.Time // a time that has several fields is said once
+	at := d.Time // a time that has several fields is shown once
 	for i := range d.Fields {
 		f := &d.Fields[i]
 		switch f.Value = fmt.Sprint(f.Value); f.Kind {
@@ -109,7 +109,7 @@ func read(c front.Client, text, generator string) (decode.Document, error) {
 	return decode.Document{}, err
 }
 
-// weight is how much a reading says.
+// weight is how much a reading shows.
 func weight(d decode.Document) int {
 	switch {
 	case !d.By.IsZero():
@@ -149,7 +149,7 @@ func (p *Page) owners(ctx context.Context, s view.State, d *Decoded) {
 	}
 }
 
-// judge says whether the register's term has the id's tick.
+// judge decides whether the register's term has the id's tick.
 func (o *Owner) judge(w view.Worker, d *Decoded) {
 	o.Worker = w
 	o.Covers = w.Host != "" && !d.At.Before(w.From) && d.At.Before(w.Until)

@@ -46,10 +46,10 @@ type Decoded struct {
 	Others   []string `json:"others,omitempty"` // generators whose id the text may be just as well
 	Owners   []Owner  `json:"owners"`           // by namespace: whose it may be
 
-	weight int // how much the reading says
+	weight int // how much the reading shows
 }
 
-// Owner says whose an id may be, by the register of its worker id in one namespace.
+// Owner shows whose an id may be, by the register of its worker id in one namespace.
 type Owner struct {
 	Store     string      `json:"store"`
 	Namespace string      `json:"namespace"`

@@ -109,7 +109,7 @@ func (p *Page) Routes() []Route {
 	}
 }
 
-// snapshot returns a state that is at most as old as sharing says. Readers that come together share it.
+// snapshot returns a state that is at most as old as sharing allows. Readers that come together share it.
 func (p *Page) snapshot(ctx context.Context) (snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

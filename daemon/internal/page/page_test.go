@@ -221,7 +221,7 @@ func TestPageShowsTheNumbersOfItsSource(t *testing.T) {
 
 func TestPageListsRefusalsAndChangesOfHandsWithoutAScript(t *testing.T) {
 	f := serve(t, "")
-	if _, body := f.ask(t, "GET /"); strings.Count(body, "<tbody></tbody>") < 2 { // a rule of the style says that there are none yet
+	if _, body := f.ask(t, "GET /"); strings.Count(body, "<tbody></tbody>") < 2 { // a rule of the style shows that there are none yet
 		t.Errorf("without refusals and changes: %s", body)
 	}
 	f.clock.passed.Add(int64(2 * time.Second))

@@ -105,5 +105,5 @@ func (p *Page) form(h http.Header, refused error, shown bool) (Answer, error) {
 }
 
 // formsPolicy is for answers with a form that is posted. With no-referrer a browser would hide the origin of the post, by
-// which the posts of other sites are told apart.
+// which the posts of other sites are distinguished.
 const formsPolicy = "same-origin"

@@ -58,7 +58,7 @@ func commands() []command {
 		{"ID.NEXT", 1, 4, true, true, false, ids, "Mints ids, as bulk strings or as ranges.", []argument{
 			key, {name: "n", kind: "integer", token: "COUNT", optional: true}, {name: "ranges", kind: "pure-token", token: "RANGES", optional: true},
 		}, (*conn).idNext, nil},
-		{"ID.DECODE", 1, 3, false, false, false, ids, "Returns what an id says: its time, worker id and sequence.", []argument{
+		{"ID.DECODE", 1, 3, false, false, false, ids, "Returns the time, worker id and sequence of an id.", []argument{
 			{name: "id", kind: "string"}, {name: "layout", kind: "string", token: "LAYOUT", optional: true}, {name: "generator", kind: "string", token: "GENERATOR", optional: true},
 		}, (*conn).decode, nil},
 		{"LEASE.CLAIM", 3, 9, true, true, false, ids, "Lends a worker id, with its bounds.", append([]argument{key}, borrower...), (*conn).claim, nil},

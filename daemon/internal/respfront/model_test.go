@@ -130,7 +130,7 @@ func lines() []line {
 	}
 }
 
-// model says which replies a connection gets, as Redis 7.0 has them.
+// model predicts the replies that a connection gets, as Redis 7.0 has them.
 type model struct {
 	proto       string
 	open        bool

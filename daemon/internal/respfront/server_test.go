@@ -218,7 +218,7 @@ func TestEachCommandHasItsReply(t *testing.T) {
 		{"ID.NEXT texts COUNT 2", `("T-1" "T-1")`},
 		{"ID.NEXT texts COUNT 2 RANGES", "-ERR the ids of texts are no numbers: use ID.NEXT texts"},
 		{"INCR texts", "-ERR the ids of texts are no numbers: use ID.NEXT texts"},
-		{"INCR late", "-TRYAGAIN starting: the server has not opened the generator yet: it waits for a worker id or for its store; its log says which; retry after 1s"},
+		{"INCR late", "-TRYAGAIN starting: the server has not opened the generator yet: it waits for a worker id or for its store; its log shows which; retry after 1s"},
 		{"INCR none", `-ERR unknown-generator: generator is "none": must be one of late, numbers, texts`},
 		{"GET numbers", "-ERR GET never mints an id, because its reply may be cached: use INCR numbers or ID.NEXT numbers"},
 		{"MGET numbers", "-ERR unknown command 'MGET'"},

@@ -55,7 +55,7 @@ func (c *conn) queue(known *command) {
 	t, n := c.open, len(c.wire)
 	switch {
 	case known.name == "REPLY", known.name == "ACK", known.name == "GETACK":
-		// The reply of EXEC says how many replies are in it.
+		// The reply of EXEC begins with the number of replies in it.
 		c.reject("ERR a command without a reply is not allowed inside a transaction")
 		return
 	case t.spoiled:

@@ -82,7 +82,7 @@ func (c *Client) decodeOf(text, layout, name string) (any, error) {
 		return nil, front.InvalidLayout.Field("layout", layout, "must be left out beside generator")
 	}
 	g, id := u.of, text
-	if g.settings.Layout.IsZero() { // a kind without layouts: only its minter says whether it is opaque
+	if g.settings.Layout.IsZero() { // a kind without layouts: only its minter shows whether it is opaque
 		if p := g.away(u.m); p != nil {
 			return nil, u.problem(p)
 		}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// wrong are the wrong tokens of all clients that the log has not said yet.
+// wrong are the wrong tokens of all clients that the log does not show yet.
 type wrong struct {
 	mu     sync.Mutex // guards the fields below
 	tokens int
 	last   netip.Addr    // that showed one
-	next   time.Duration // when the log may say it again, on the monotonic clock
+	next   time.Duration // when the log may show them again, on the monotonic clock
 }
 
 // note counts a wrong token.

@@ -110,7 +110,7 @@ func (u *Use) token() (string, error) {
 		return "", nil
 	case g.Lend == 0:
 		p := front.NotAllowed.Plain()
-		p.Detail = "the token lends no worker ids: its line in the file of tokens says how many it may have, such as lend=100"
+		p.Detail = "the token lends no worker ids: its line in the file of tokens sets how many it may have, such as lend=100"
 		return "", u.problem(p)
 	}
 	return g.Name, nil

@@ -140,7 +140,7 @@ func TestNoNumberIsUsedUpForARangeThatCanNotBe(t *testing.T) {
 		first, said, err := u.(*Use).consecutive(t.Context(), test.n)
 		switch used := int(m.next.Load()); {
 		case said != used:
-			t.Errorf("%+v: %d numbers are used up, and Range says %d", test, used, said)
+			t.Errorf("%+v: %d numbers are used up, and Range reports %d", test, used, said)
 		case !test.refused && (err != nil || first != 0 || used != test.n):
 			t.Errorf("%+v: %d, %v, %d numbers are used up", test, first, err, used)
 		case test.refused && (problemOf(t, err).Type != front.NotConsecutive || used != 0):

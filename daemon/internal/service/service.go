@@ -44,7 +44,7 @@ type Service struct {
 	tokens     *token.Ring           // nil if clients need no token
 	addresses  *addresses            // nil without a rate
 	memory     *budget.Budget
-	leaving    atomic.Bool // serves still, but says that it is not ready
+	leaving    atomic.Bool // serves still, but reports that it is not ready
 	clock      snowfence.Clock
 	log        *slog.Logger
 	warned     atomic.Int64 // when Warn may log again, on the monotonic clock
@@ -62,7 +62,7 @@ type generator struct {
 	stopped  atomic.Bool
 	refused  atomic.Pointer[refusal] // why it can't start; nil before that was tried
 	audits   atomic.Int64            // under way, of a series
-	standsBy atomic.Bool             // the holder says so
+	standsBy atomic.Bool             // as the holder reports
 
 	// The counters have cache lines of their own, so that counting does not
 	// slow down reads of the fields above.
@@ -156,7 +156,7 @@ func (s *Service) Serve(name string, minter kind.Minter) error {
 	return nil
 }
 
-// Refuse says why a generator can't start. With a pause it can't until an operator acts, and is tried again after each pause.
+// Refuse records why a generator can't start. With a pause it can't until an operator acts, and is tried again after each pause.
 // It does nothing to a generator that serves.
 func (s *Service) Refuse(name string, err error, pause time.Duration) {
 	if g, ok := s.generators[name]; ok {
@@ -165,7 +165,7 @@ func (s *Service) Refuse(name string, err error, pause time.Duration) {
 	}
 }
 
-// StandBy says whether another process holds the generator's worker id, and nothing is wrong.
+// StandBy records whether another process holds the generator's worker id, and nothing is wrong.
 func (s *Service) StandBy(name string, does bool) {
 	if g, ok := s.generators[name]; ok {
 		g.standsBy.Store(does)
@@ -181,8 +181,8 @@ func (g *generator) layout() snowfence.Layout {
 	return g.settings.Layout
 }
 
-// Leave has every generator say that it is not ready, as with a problem of type [front.Stopped]. It serves still, so that clients can turn
-// to another server before this one refuses them.
+// Leave has every generator report that it is not ready, as with a problem of type [front.Stopped]. It serves still, so that clients can
+// turn to another server before this one refuses them.
 func (s *Service) Leave() {
 	s.leaving.Store(true)
 	s.changed()

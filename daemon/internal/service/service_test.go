@@ -23,11 +23,11 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// counting is a minter that counts, and fails where a test says so.
+// counting is a minter that counts, and fails where a test makes it fail.
 type counting struct {
 	next  atomic.Int64
 	err   error // Mint's error, after it has appended one id too few
-	short bool  // whether Mint appends one id too few without saying so
+	short bool  // whether Mint appends one id too few without an error
 	ready error // Ready's error
 }
 
@@ -476,7 +476,7 @@ func TestTooLargeRequestSaysNothingOfTheGenerator(t *testing.T) {
 	}
 }
 
-// texted says that its numbers are texts.
+// texted reports that its numbers are texts.
 type texted struct{ counting }
 
 func (*texted) Form() kind.Form { return kind.Text }
@@ -491,7 +491,7 @@ func TestMinterThatMintsTooFewOrOfAnotherFormIsAFault(t *testing.T) {
 			t.Errorf("%d ids are in the batch", b.Len())
 		}
 		if !strings.Contains(log.String(), want) {
-			t.Errorf("the log says %q, want %q", log.String(), want)
+			t.Errorf("the log shows %q, want %q", log.String(), want)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func (c *Conn) ReadWithin(d time.Duration) error {
 	if err := c.SetReadDeadline(in(d)); err != nil {
 		return err
 	}
-	// Drain sets its deadline after it says so. If that was before this one, it is seen here.
+	// Drain sets draining before its deadline. If its deadline was before this one, draining is seen here.
 	if c.server.draining.Load() {
 		return ErrDraining
 	}

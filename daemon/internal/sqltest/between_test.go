@@ -186,7 +186,7 @@ func TestNextHostTakesOver(t *testing.T) {
 		if s.scheme == "mysql" {
 			do(t, first.admin(t), "SET GLOBAL read_only = ON")
 			defer do(t, first.admin(t), "SET GLOBAL read_only = OFF")
-			// One who only reads learns by being told so, and asks the next one.
+			// One who only reads learns by an error, and asks the next one.
 			_, err := reader.Get(t.Context(), "register")
 			if _, again := reader.Get(t.Context(), "register"); err == nil || !errors.Is(again, store.ErrNotFound) {
 				t.Errorf("read from the first server: %v, then %v, want %v", err, again, store.ErrNotFound)

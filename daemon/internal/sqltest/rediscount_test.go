@@ -204,7 +204,7 @@ func TestDateWhoseKeyMayHaveExpiredIsRefused(t *testing.T) {
 	defer tickets.Close(t.Context()) //nolint:errcheck // nothing is left behind
 	_, err := tickets.Next(t.Context())
 	if date := new(counter.DateError); !errors.As(err, &date) || !errors.As(tickets.Status().LastError, &date) {
-		t.Errorf("the call says %v, the status %v", err, tickets.Status().LastError)
+		t.Errorf("the call returns %v, the status %v", err, tickets.Status().LastError)
 	}
 }
 

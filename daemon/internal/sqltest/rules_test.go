@@ -76,7 +76,7 @@ func TestSQLKeepsEveryRule(t *testing.T) {
 	}
 }
 
-// place names a store. It is durable unless the query says more about loss.
+// place names a store. It is durable unless the query sets durable or loss.
 func (s sqlServer) place(p servertest.Place) string {
 	if strings.Contains(p.Addresses[0], "://") { // the environment names a whole URL
 		return p.Addresses[0]

@@ -141,7 +141,7 @@ func wantEnded(t *testing.T, err error, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
-			t.Errorf("%v: does not say %q", err, text)
+			t.Errorf("%v: lacks %q", err, text)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestSeriesNumberThatEndedNeverChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		b.expire(t, 1, 2) // which says nothing any more
+		b.expire(t, 1, 2) // which changes nothing any more
 		for _, err := range []error{s.Void(ctx, b.db, 1, one.Token, "why"), s.Confirm(ctx, b.db, 2, two.Token), s.Void(ctx, b.db, 2, two.Token, "another reason")} {
 			wantEnded(t, err, b.tenant+"/invoices", "never changes")
 		}

@@ -102,7 +102,7 @@ func (s sqlServer) urlOf(user, query string, addresses ...string) string {
 		strings.Join(addresses, ",") + "/" + s.database + "?" + query
 }
 
-// login says who connects, and how. The zero value is the user who may do anything.
+// login is who connects, and how. The zero value is the user who may do anything.
 type login struct {
 	user, address string
 	query         string // settings of the driver and of each session

@@ -139,7 +139,7 @@ func TestSessionThatAnotherClientChangedAcknowledgesNothing(t *testing.T) {
 	})
 }
 
-// doubt swaps and reads a register in a session that was changed. An error must name the setting, and say
+// doubt swaps and reads a register in a session that was changed. An error must name the setting, and report
 // that nothing took effect.
 func (s shared) doubt(t *testing.T, key string, prev store.Version, want string) {
 	t.Helper()

@@ -177,7 +177,7 @@ func TestRowThatCannotBeUsedIsRefused(t *testing.T) {
 	})
 }
 
-// TestRowThatIsGoneEndsCallsAtOnce says why, instead of waiting for a store that is not away.
+// TestRowThatIsGoneEndsCallsAtOnce wants the reason, instead of a wait for a store that is not away.
 func TestRowThatIsGoneEndsCallsAtOnce(t *testing.T) {
 	eachSystem(t, func(t *testing.T, y system) {
 		tickets := counter.NewTickets(y.process(t), counter.Config{Name: "orders"})
@@ -216,7 +216,7 @@ func TestStatusShowsWhyASourceGivesNoNumberMore(t *testing.T) {
 		}{"segments": segments, "tickets": counter.NewTickets(counter.Guarded(source, unused, "orders"), counter.Config{Name: "orders"})} {
 			var full *counter.FullError
 			if err := of.Fill(t.Context(), make([]snowfence.ID, 11)); !errors.As(err, &full) || !errors.As(of.Status().LastError, &full) {
-				t.Errorf("%s: the call says %v, the status %v; want %T", kind, err, of.Status().LastError, full)
+				t.Errorf("%s: the call returns %v, the status %v; want %T", kind, err, of.Status().LastError, full)
 			}
 			if err := of.Close(t.Context()); err != nil {
 				t.Error(err)

@@ -7,7 +7,7 @@
 //	i64 get_timestamp()               this clock, in ms since 1970
 //
 // One port serves framed and buffered transports, and the binary and the compact protocol. The front
-// tells them apart by the first bytes of each message. It refuses THeader, whose transforms would let
+// distinguishes them by the first bytes of each message. It refuses THeader, whose transforms would let
 // a small frame use much memory. A message has at most 2 KiB, and so has the buffer that it is read into.
 //
 // The protocol can't name generators: all ids come from the one that the settings name. It can't carry

@@ -204,7 +204,7 @@ func TestErrorsAreApplicationExceptions(t *testing.T) {
 	}{
 		{&fronttest.Numbers{Err: snowfence.ErrClockBehind}, "get_id", "InvalidSystemClock: clock-unsafe: "},
 		{&fronttest.Numbers{Err: kind.ErrUnavailable}, "get_id", "retry after 1s"},
-		{&fronttest.Numbers{Err: errors.New("secret")}, "get_id", "internal: the server's log says more"},
+		{&fronttest.Numbers{Err: errors.New("secret")}, "get_id", "internal: the server's log shows more"},
 		{fronttest.Texts{}, "get_id", "generator default mints text ids, and Thrift needs numbers"},
 		{&counting{lost: true}, "get_worker_id", "has no worker id"},
 		{nil, "get_id", "starting: "},
@@ -322,9 +322,9 @@ func TestMessageMustComeInTime(t *testing.T) {
 	address := serve(t, new(counting), short)
 	good := message(t, dialect{}, "get_id", "a")
 	for name, sent := range map[string][]byte{
-		"a connection that says nothing": nil,
-		"half a message":                 good[:10],
-		"one and a half":                 slices.Concat(good, good[:10]),
+		"a connection that sends nothing": nil,
+		"half a message":                  good[:10],
+		"one and a half":                  slices.Concat(good, good[:10]),
 	} {
 		c := connect(t, address)
 		if _, err := c.Write(sent); err != nil {

@@ -27,7 +27,7 @@ type stream interface {
 	WriteWithin(d time.Duration) error
 }
 
-// transport reads and writes the messages of one connection. The first bytes of each message say
+// transport reads and writes the messages of one connection. The first bytes of each message show
 // whether it is framed, and in which protocol it is; the answer is alike.
 type transport struct {
 	stream stream

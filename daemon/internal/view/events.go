@@ -19,7 +19,7 @@ type Events struct {
 	kept  []Event    // the one of number n is at n % MaxEvents
 	count int64
 
-	// The last record of each entry and namespace that says that ids may repeat, the newest first. They stay until the process
+	// The last record of each entry and namespace that warns that ids may repeat, the newest first. They stay until the process
 	// ends: later records don't make those ids safe.
 	unsafe []Event
 }
@@ -27,14 +27,14 @@ type Events struct {
 // Handler returns a handler that keeps records and passes all of them on.
 func (e *Events) Handler(next slog.Handler) slog.Handler { return &handler{next: next, events: e} }
 
-// alarms returns the records that say that ids may repeat, the newest first.
+// alarms returns the records that warn that ids may repeat, the newest first.
 func (e *Events) alarms() []Event {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.unsafe)
 }
 
-// alarms reports whether an event says that ids may repeat.
+// alarms reports whether an event warns that ids may repeat.
 func (x Event) alarms() bool {
 	return x.Entry == "copied" || x.Entry == "began-empty"
 }

@@ -169,7 +169,7 @@ func pool(n Namespace, add adder) {
 	}
 }
 
-// apart says how far a clock is off.
+// apart describes how far a clock is off.
 func apart(milliseconds float64) string {
 	off, way := time.Duration(milliseconds*float64(time.Millisecond)).Round(time.Second), "ahead"
 	if off < 0 {

@@ -19,7 +19,7 @@ func runbook() []entry {
 		{"lease-unavailable", "See that the store answers and has a free worker id: `snowfence workers list`.", "issues no ids|issues ids again"},
 		{"store-unavailable", "See that the store runs, has disk and memory left, and that this host reaches it: `snowfence doctor`.", "the store does not|the store takes|the store answers|" +
 			"the store can't be used|the store gives|no numbers can be reserved|the generator gives|closed, but|did not give|waits for the store|read namespace|read the register|write the register|list registers|release worker|ticket server"},
-		{"clock-unsafe", "Set this host's clock now, by a step: `snowfence doctor` says how far it is off.", "the clock|judge the clock"},
+		{"clock-unsafe", "Set this host's clock now, by a step: `snowfence doctor` shows how far it is off.", "the clock|judge the clock"},
 		{"clock-off", "Set that host's clock by NTP.", ""},
 		{"saturated", "Ask for fewer ids at once, or add a generator with another worker id.", ""},
 		{"horizon-passed", "Move to another namespace.", ""},
@@ -56,7 +56,7 @@ func Anchors() (all []string) {
 	return all
 }
 
-// entryOf returns the anchor for a line of the log: of the longest beginning that fits. The error says how a worker id was lost.
+// entryOf returns the anchor for a line of the log: of the longest beginning that fits. The error shows how a worker id was lost.
 func entryOf(x Event) (anchor string) {
 	length := 0
 	for _, e := range runbook() {

@@ -93,7 +93,7 @@ func (x *snapshot) add(w roster.Worker) {
 	}
 	x.mark(w.Number, x.letter(w))
 	if len(x.records) < most || x.own(w) {
-		w.Key = "" // which the number says
+		w.Key = "" // which the number shows
 		x.records[w.Number] = w
 	} else {
 		x.full = true
@@ -148,7 +148,7 @@ func (x *snapshot) byStore() bool {
 }
 
 // compare finds clocks that are off. A write that came between two looks has its writer's time, and the looks have the reference's.
-// A write that was long under way seems to be of a clock that is behind. A later write counts if it says more, or
+// A write that was long under way seems to be of a clock that is behind. A later write counts if it is at least as exact, or
 // if both can't be right: then the clock was set.
 func (x *snapshot) compare(before *snapshot) {
 	for number, now := range x.records {

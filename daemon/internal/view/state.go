@@ -8,7 +8,7 @@ import (
 )
 
 // State is all that the page shows. Its JSON is the answer of /ui/state, which docs/page.md describes. Ids, ticks and counts
-// that can pass 2⁵³ are decimal texts. Times are in UTC. Durations are whole milliseconds unless their name says another unit.
+// that can pass 2⁵³ are decimal texts. Times are in UTC. Durations are whole milliseconds unless their name has another unit.
 type State struct {
 	Taken      time.Time       `json:"taken"` // the daemon's clock when the answer was made
 	Daemon     Daemon          `json:"daemon"`

@@ -21,7 +21,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{"ExactNumber", "a call adds exactly as many ids as were asked for", exactNumber},
-		{"Form", "every id has the form that the minter says, and a text", form},
+		{"Form", "every id has the form that the minter reports, and a text", form},
 		{"Appends", "ids are added after the earlier ids, which stay as they are", appends},
 		{"Unique", "no id is minted twice, in one call or by many goroutines at a time", unique},
 		{"CancelledAddsNothing", "a call whose context has ended adds all its ids or nothing", cancelled},
@@ -69,7 +69,7 @@ func form(t *testing.T, m kind.Minter) {
 	var b kind.Batch
 	mint(t, m, 10, &b)
 	if b.Form() != m.Form() {
-		t.Errorf("minted %v ids, says that they are %v", b.Form(), m.Form())
+		t.Errorf("minted %v ids, reports that they are %v", b.Form(), m.Form())
 	}
 	for i, text := range texts(&b) {
 		if text == "" {

@@ -103,7 +103,7 @@ export function palette() {
   return found
 }
 
-/** The strokes that tell states apart beside their colours, in parts of a cell. */
+/** The strokes that distinguish states, beside their colours, in parts of a cell. */
 const strokes = {
   s: [[0.05, 0.6, 0.6, 0.05], [0.4, 0.95, 0.95, 0.4]], q: [[0.25, 0.25, 0.75, 0.75], [0.75, 0.25, 0.25, 0.75]],
   e: [[0.25, 0.25, 0.75, 0.75]], f: [[0.5, 0.2, 0.5, 0.8], [0.2, 0.5, 0.8, 0.5]], x: [[0.2, 0.5, 0.8, 0.5]], u: [[0.5, 0.15, 0.5, 0.6], [0.5, 0.72, 0.5, 0.88]],

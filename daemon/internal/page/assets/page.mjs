@@ -104,7 +104,7 @@ function tickCards() {
 
 const charts = {}
 
-/** chart draws series over the last hour. Dashes tell the lines apart beside the legend's names. */
+/** chart draws series over the last hour. Dashes distinguish the lines, beside the legend's names. */
 function chart(id, label, times, series) {
   const host = $(id)
   const key = series.map((line) => line.name).join("\n")

@@ -117,7 +117,7 @@ export class Pool {
     if (open) void this.#open()
   }
 
-  /** words says what a cell is, for people who don't see it too. */
+  /** words describes a cell, for people who don't see it too. */
   #words(i) {
     const { bin, cells } = this.#namespace
     const state = (states[cells[i]] || ["", "unknown"])[1]
@@ -176,7 +176,7 @@ export class Pool {
     const list = h("dl", {}, ...facts.filter(([, value]) => value).map(([name, value]) => h("div", { className: "wide" }, h("dt", { textContent: name }), h("dd", { className: "num", textContent: value }))))
     const acts = [[`snowfence workers show ${n}${where}`, "prints all that the store keeps of it."]]
     if (letter === "q") acts.push([`snowfence workers quarantine ${n} --clear${where}`, "lets it be claimed again."])
-    else if ("uf".includes(letter)) acts.push([`snowfence namespace verify${where}`, "says what is wrong. No process claims it, so nothing else is needed for now."])
+    else if ("uf".includes(letter)) acts.push([`snowfence namespace verify${where}`, "shows what is wrong. No process claims it, so nothing else is needed for now."])
     else acts.push([`snowfence workers quarantine ${n}${where} --yes`, "keeps it from being claimed. " + (w.state === "held" ? "Its holder ends its term within a third of its window." : "No process has it now, so none is disturbed.")])
     if (letter === "s") acts.push([`snowfence workers release ${n}${where} --yes`, "takes it away from its holder, and repeats no id. A holder that lives claims another."])
     const texts = JSON.stringify([letter, acts])
