@@ -76,7 +76,7 @@ func (c *chaos) count(ctx context.Context, s *subject, generator string) {
 	for ctx.Err() == nil {
 		if d := s.current(); d != nil && d.URL != "" {
 			begun := time.Since(c.began)
-			// An error says that there are fewer, which is what faults do.
+			// An error means that there are fewer, which is what faults do.
 			texts, _ := testkit.MintTexts(ctx, client, d.URL, generator, 1+random.IntN(30))
 			if err := c.counted[generator].add(texts, begun, time.Since(c.began)); err != nil {
 				c.t.Errorf("%s: %v", generator, err)

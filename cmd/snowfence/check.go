@@ -153,7 +153,7 @@ func (out *report) checkText(r check.Report) {
 	}
 }
 
-// incomplete says why it is not known whether all ids are different.
+// incomplete explains why it is not known whether all ids are different.
 func incomplete(r check.Report) string {
 	for _, s := range r.Sources {
 		if s.IDs == 0 {

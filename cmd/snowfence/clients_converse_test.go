@@ -247,7 +247,7 @@ func converse(t *testing.T, folder, run string, cut func()) map[string]string {
 		}
 	}
 	if err := command.Wait(); err != nil {
-		t.Fatalf("%v: it said %v\n%s\nmake clients installs what it needs", err, slices.Collect(maps.Keys(said)), &stderr)
+		t.Fatalf("%v: it printed %v\n%s\nmake clients installs what it needs", err, slices.Collect(maps.Keys(said)), &stderr)
 	}
 	return said
 }

@@ -96,7 +96,7 @@ func clientFolder(t *testing.T) string {
 	return folder
 }
 
-// nodeLibraries installs the libraries of Node.js as package-lock.json says, once for all tests, and returns their folder.
+// nodeLibraries installs the libraries of Node.js as package-lock.json lists them, once for all tests, and returns their folder.
 var nodeLibraries = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "snowfence-node")
 	if err != nil {
@@ -124,7 +124,7 @@ type way struct {
 // The library of Python is of the Python that Debian has.
 const python = "/usr/bin/python3 "
 
-// The program's go.mod says which versions of packages are meant.
+// The program's go.mod sets the versions of packages.
 const goRun = `go run -C "$SNOWFENCE" "$PWD/ids.go"`
 
 // ways are how the snippets of docs/clients.md are run, by their headings.

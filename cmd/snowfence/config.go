@@ -63,7 +63,7 @@ func (p program) configPrint() *cobra.Command {
 		Use:   "print",
 		Short: "Print every setting in effect and where it came from",
 		Long: `Print writes the whole configuration: as text it is a YAML file with a comment
-beside each setting that is not at its default, saying where it came from. A
+beside each setting that is not at its default, to show where it came from. A
 password in a URL is printed as xxxxx: write ${NAME} there.`,
 		Example: `  snowfence config print --config snowfence.yaml
   SNOWFENCE_HTTP=127.0.0.1:8080 snowfence config print -o json`,

@@ -153,7 +153,7 @@ func TestOneConfigCountsInOtherSystemsTables(t *testing.T) {
 		var n struct{ Number, State, Reason string }
 		err := json.Unmarshal([]byte(line), &n)
 		if want := [][2]string{{"confirmed", ""}, {"void", spoilt}}[next%2]; err != nil || n.Number != strconv.Itoa(next) || [2]string{n.State, n.Reason} != want {
-			t.Errorf("the audit says %s, want %d, %s (%v)", line, next, want, err)
+			t.Errorf("the audit shows %s, want %d, %s (%v)", line, next, want, err)
 		}
 		next++
 	}
@@ -171,7 +171,7 @@ func (v verbs) reserve(t *testing.T, at string) {
 	series := at + "/v1/generators/invoices/reservations"
 	call(t, "POST", series+"?tenant=acme&timeout=1h", &one)
 	if said, want := v.run(t, "series", "confirm", "invoices", one.Number, one.Token, "--tenant", "acme"), "INV-"+one.Number+" is confirmed\n"; said != want {
-		t.Errorf("confirm said %q, want %q", said, want)
+		t.Errorf("confirm printed %q, want %q", said, want)
 	}
 	if err := json.Unmarshal([]byte(v.run(t, "series", "reserve", "invoices", "--tenant", "acme", "-o", "json")), &two); err != nil {
 		t.Fatal(err)

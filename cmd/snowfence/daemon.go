@@ -87,7 +87,7 @@ the log's level, tokens and TLS again; SIGTERM ends it in order.`,
 // runs a fourth as often under load, and the heap grows by at most twice the reserve.
 const heapReserve = 8 << 20
 
-// daemon is the configuration of a daemon that says where it listens and when
+// daemon is the configuration of a daemon that reports where it listens and when
 // it is ready: in words, unless the log is for programs.
 func (p program) daemon(c config.Config) (daemon.Config, *slog.LevelVar) {
 	level := new(slog.LevelVar)

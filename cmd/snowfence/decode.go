@@ -24,7 +24,7 @@ func (p program) decode() *cobra.Command {
 		Use:   "decode ID...",
 		Short: "Show the parts of ids: bits, fields, time, encodings",
 		Long: `Decode takes ids apart. It reads any encoding, and UUIDs, ULIDs and ObjectIDs,
-and says which one it took. Without --layout or -g it guesses among the presets.
+and names the one it took. Without --layout or -g it guesses among the presets.
 Texts that are no ids are named on standard error, and the exit code is 4.`,
 		Example: `  snowfence decode --layout twitter 1541815603606036480 -o json
   snowfence next -n 3 | xargs snowfence decode --layout default`,

@@ -100,7 +100,7 @@ func TestDaemonAtItsLayoutsEndSaysSoAndRepeatsNothing(t *testing.T) {
 		}
 	}
 	if n := strings.Count(d.Log(), "ends soon"); n != 1 {
-		t.Errorf("the log says %d times that it ends soon, want once:\n%s", n, d.Log())
+		t.Errorf("the log shows %d times that it ends soon, want once:\n%s", n, d.Log())
 	}
 	t.Logf("%d ids", len(ids))
 }

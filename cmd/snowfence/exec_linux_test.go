@@ -203,7 +203,7 @@ func TestExecWithoutProgramOrNamespaceClaimsNothing(t *testing.T) {
 	} {
 		out, err := exec.CommandContext(t.Context(), binary, arguments...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), says) {
-			t.Errorf("%v: %v, says %q, want %q", arguments, err, out, says)
+			t.Errorf("%v: %v, printed %q, want %q", arguments, err, out, says)
 		}
 	}
 	if of := held(t, file); len(of) > 0 {
@@ -241,7 +241,7 @@ func TestProgramKnowsItsWorkerID(t *testing.T) {
 	}
 	want := fmt.Sprintf("1/5 1/5 %d %s", preset.Layout.Epoch.UnixMilli(), preset.Layout)
 	if got := w.line(); got != want {
-		t.Errorf("the program says %q, want %q\n%s", got, want, w.stderr.String())
+		t.Errorf("the program printed %q, want %q\n%s", got, want, w.stderr.String())
 	}
 	if of := held(t, file); len(of) != 1 || of[0].Worker != 37 || of[0].Version != "lent sh" {
 		t.Errorf("held are %+v", of)
@@ -283,7 +283,7 @@ func TestProgramIsDeadBeforeItsBoundIfTheDaemonIsAway(t *testing.T) {
 	w.exits(137)
 	until := lentUntil(t, file, "lent sh (token billing)")
 	if !last.Before(until) || len(others) != 1 || others[0] != "asked" {
-		t.Errorf("the program lived at %s, with a bound of %s, and said %q\n%s", last, until, others, w.stderr.String())
+		t.Errorf("the program lived at %s, with a bound of %s, and printed %q\n%s", last, until, others, w.stderr.String())
 	}
 }
 
@@ -309,7 +309,7 @@ func TestProgramIsDeadBeforeItsBoundThoughStandardErrorIsFull(t *testing.T) {
 	d.Kill()
 	until := lentUntil(t, file, "lent sh")
 	if last, others := w.stamps(); !last.Before(until) || !slices.Contains(others, "asked") {
-		t.Errorf("the program lived at %s, with a bound of %s, and said %q", last, until, others)
+		t.Errorf("the program lived at %s, with a bound of %s, and printed %q", last, until, others)
 	}
 	w.exits(137)
 }
@@ -327,11 +327,11 @@ func TestProgramIsAskedToEndWhenItsLeaseIsGone(t *testing.T) {
 		return nil
 	})
 	if got := w.line(); got != "asked" {
-		t.Errorf("said %q, want asked", got)
+		t.Errorf("printed %q, want asked", got)
 	}
 	w.exits(exitUnsafe)
 	if !strings.Contains(w.stderr.String(), "the lease is gone") {
-		t.Errorf("said %s", w.stderr.String())
+		t.Errorf("printed %s", w.stderr.String())
 	}
 }
 
@@ -341,7 +341,7 @@ func TestProgramDiesWithItsKilledWrapper(t *testing.T) {
 	w.line()
 	w.signal(syscall.SIGKILL)
 	if got := w.line(); got != "" { // its end of the pipe is closed
-		t.Errorf("it says %q", got)
+		t.Errorf("it printed %q", got)
 	}
 }
 

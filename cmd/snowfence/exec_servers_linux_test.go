@@ -45,11 +45,11 @@ func TestProgramIsDeadBeforeItsBoundIfTheStoreIsAway(t *testing.T) {
 	w.exits(137)
 	engine.Server.Start()
 	if of := listed(t, file); len(of) != 1 || !last.Before(of[0].Until.Time) || len(others) != 1 {
-		t.Errorf("the program lived at %s, and said %q: %+v\n%s", last, others, of, w.stderr.String())
+		t.Errorf("the program lived at %s, and printed %q: %+v\n%s", last, others, of, w.stderr.String())
 	}
 }
 
-// TestWrapperIsProcessOneOfItsContainer makes a PID namespace: where that is not allowed, unshare says so.
+// TestWrapperIsProcessOneOfItsContainer makes a PID namespace: where that is not allowed, unshare reports it.
 func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 	t.Parallel()
 	file := space(t, 5, 5, "1m")
@@ -60,7 +60,7 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 	said := []string{w.line(), w.line(), w.line()}
 	for _, want := range []string{"1", "asked", "ready"} {
 		if !strings.Contains(strings.Join(said, " ")+" ", want+" ") {
-			t.Fatalf("said %q, not %s: %s", said, want, w.stderr.String())
+			t.Fatalf("printed %q, not %s: %s", said, want, w.stderr.String())
 		}
 	}
 	if of := held(t, file); len(of) != 1 {
@@ -78,7 +78,7 @@ func TestWrapperIsProcessOneOfItsContainer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := w.line(); got != "orphan" {
-		t.Errorf("said %q, want orphan", got)
+		t.Errorf("printed %q, want orphan", got)
 	}
 	w.exits(9)
 	if of := held(t, file); len(of) != 0 {
@@ -92,10 +92,10 @@ func TestExecWithoutAProcOfItsOwnDoesNotStart(t *testing.T) {
 	file := space(t, 5, 5, "1m")
 	w := launchBy(t, []string{"unshare", "-r", "-p", "-f", "--kill-child", executable(t, "faultclock")}, nil, "echo ran", "--config", file)
 	if got := w.line(); got != "" {
-		t.Errorf("said %q", got)
+		t.Errorf("printed %q", got)
 	}
 	w.exits(exitUsage)
 	if of := held(t, file); len(of) != 0 || !strings.Contains(w.stderr.String(), "mount /proc") {
-		t.Errorf("held are %+v, and exec said %s", of, w.stderr.String())
+		t.Errorf("held are %+v, and exec printed %s", of, w.stderr.String())
 	}
 }

@@ -109,7 +109,7 @@ func TestIDsOutliveTheStoreByTheWindowAndComeBackWithIt(t *testing.T) {
 				// Some libraries wait for a connection until the call ends: they must name the reason, too.
 				why := "connection refused"
 				if name == "nats" {
-					why = "no servers available for connection" // its library says no more
+					why = "no servers available for connection" // all that its library reports
 				}
 				if log := o.daemon.Log(); !strings.Contains(log, why) || !strings.Contains(log, server.Addr()) {
 					t.Errorf("the log does not name the store that could not be reached, and why:\n%s", log)

@@ -85,7 +85,7 @@ func (s streams) attack(c net.Conn) error {
 			if err == nil {
 				_ = framer.WritePing(true, ping.Data)
 			}
-		default: // the requests say that the client lives
+		default: // the requests show that the client lives
 		}
 	}
 }

@@ -263,7 +263,7 @@ func TestHostileConnectionsLeaveDescriptors(t *testing.T) {
 	d := testkit.StartDaemon(t, program, nil, "--data", t.TempDir(), "--config", written(t, "generators: {default: {window: 1s}}"))
 	d.WaitReady()
 	if log := d.Log(); !strings.Contains(log, "too few files") {
-		t.Errorf("the daemon does not say that it may have 600 files: %s", log)
+		t.Errorf("the daemon does not report that it may have 600 files: %s", log)
 	}
 	request := askers(t, d)[0]
 	for range 1200 {
@@ -397,7 +397,7 @@ func peakMemory(t *testing.T, d *testkit.Daemon) int64 {
 	var kilobytes int64
 	_, peak, _ := strings.Cut(string(text), "VmHWM:")
 	if _, err := fmt.Sscan(peak, &kilobytes); err != nil {
-		t.Fatalf("the system does not say how much memory a process had: %v", err)
+		t.Fatalf("the system does not show how much memory a process had: %v", err)
 	}
 	return kilobytes << 10
 }

@@ -58,14 +58,14 @@ func TestJournalCarriesIDsThroughCrashesWithoutTheStore(t *testing.T) {
 	if err := countertest.Distinct(ids); err != nil {
 		t.Error(err)
 	}
-	// The next extension finds the register as the journal says it was left.
+	// The next extension finds the register as the journal records it.
 	pause(t.Context(), 2*time.Second)
 	take()
 	d.Kill()
 }
 
 // A daemon that is started again with another store must not go on with its term: that store may have a holder of
-// the same worker id. The other server accepts connections and says nothing.
+// the same worker id. The other server accepts connections and sends nothing.
 func TestJournalOfOneStoreIsNotUsedOnAnother(t *testing.T) {
 	t.Parallel()
 	data, config := t.TempDir(), written(t, "generators:\n  default:\n    window: 30s\n    workers: 5-5\n")

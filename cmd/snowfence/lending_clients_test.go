@@ -141,7 +141,7 @@ func lendingDaemon(t *testing.T) *testkit.Daemon {
 	return d
 }
 
-// leases are the worker ids that the daemon's log says are lent, or given back.
+// leases are the worker ids that the daemon's log shows as lent, or as given back.
 func leases(d *testkit.Daemon, what string) []string {
 	var all []string
 	for _, m := range regexp.MustCompile(`audit: a worker id is `+what+`" generator=\w+ (worker=\d+) .*?(pid=\d+)`).FindAllStringSubmatch(d.Log(), -1) {

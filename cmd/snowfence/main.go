@@ -104,7 +104,7 @@ lease unsafe, 6 written to a lossy store and not certain yet.`,
   snowfence doctor                            what will go wrong with serve
   snowfence serve                             ids over HTTP
   snowfence exec -- java -jar app.jar         a program with its own worker id
-  snowfence decode 1541815603606036480        what an id says
+  snowfence decode 1541815603606036480        what an id holds
   snowfence plan --years 69 --workers 1024    which bits to give to what
   snowfence workers list                      who holds which worker id
   snowfence check orders.txt                  does any id occur twice, and why`,

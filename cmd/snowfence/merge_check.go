@@ -23,9 +23,9 @@ func (p program) mergeCheck() *cobra.Command {
 	f := &idFlags{}
 	cmd := &cobra.Command{
 		Use:   "merge-check SIDE SIDE...",
-		Short: "Say which ids clash if these are merged, now and in future",
-		Long: `Merge-check says what is in the way of putting several sets of ids into one: the
-players of two game servers, two namespaces. It changes nothing. A side is
+		Short: "Show which ids clash if these are merged, now and in future",
+		Long: `Merge-check shows what is in the way of merging several sets of ids: the players
+of two game servers, two namespaces. It changes nothing. A side is
   SOURCE                  ids: a file, standard input, a column of a database
   namespace:URL#NAME      who issues them: a namespace in a store
   layout:SPEC#0-3,8       who issues them: another system, with these worker

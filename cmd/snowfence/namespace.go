@@ -69,7 +69,7 @@ func (p program) namespaceShow() *cobra.Command {
 		Use:   "show",
 		Short: "Show a namespace's layout, time span, worker ids and store",
 		Long: `Show prints the record of a namespace and its consequences: layout, epoch,
-horizon, worker ids, incarnation, and what its store says of itself.`,
+horizon, worker ids, incarnation, and how its store describes itself.`,
 		Example: `  snowfence namespace show
   snowfence namespace show --namespace orders -o json`,
 	}
@@ -82,7 +82,7 @@ func (p program) namespaceVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Read every register of a namespace and list the faults",
-		Long: `Verify reads every register of a namespace, writes nothing, and says what is
+		Long: `Verify reads every register of a namespace, writes nothing, and reports what is
 wrong in it, and whether the store is older than what was given out: by the
 journals in --data, and what you give. Without -g and --namespace it verifies
 that of each generator. The exit code is 1 if there is an error. See

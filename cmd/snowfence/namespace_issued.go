@@ -232,8 +232,8 @@ func pages(settings config.Config) (kept [][]byte, err error) {
 	return kept, err
 }
 
-// alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. It
-// returns an error that says what there is otherwise.
+// alone returns nil if counters alone are asked for, and nothing shows that the namespace had a record. Otherwise
+// its error shows what there is.
 func (i *givenOut) alone(ctx context.Context, c roster.Config, kept [][]byte) error {
 	name := c.Namespace
 	all, err := roster.Namespaces(ctx, c.Store, c.Clock.Wall())

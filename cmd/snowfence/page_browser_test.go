@@ -69,7 +69,7 @@ func newTab(t *testing.T, width, height int64, urls ...string) *tab {
 	t.Cleanup(func() {
 		end()
 		for _, fault := range b.faults {
-			t.Errorf("the browser says: %s", fault)
+			t.Errorf("the browser reports: %s", fault)
 		}
 	})
 	return b

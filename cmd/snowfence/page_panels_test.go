@@ -149,7 +149,7 @@ func (b *tab) choose(worker int64) {
 	b.await(`document.querySelector("#register h3").textContent === "Worker id " + %s`, worker)
 }
 
-// turns waits until the open register says something else, and logs how long that took since an event.
+// turns waits until the open register shows something else, and logs how long that took since an event.
 func (b *tab) turns(since time.Time, event, was string) (is string) {
 	b.t.Helper()
 	b.await(`document.querySelector("#register p.line").textContent !== %s`, was)
@@ -251,7 +251,7 @@ func TestPageShowsTheStateWithAndWithoutAScript(t *testing.T) {
 		b.choose(h.Worker)
 		cell, register := js[string](b, `document.getElementById("map").getAttribute("aria-valuetext")`), b.text("#register")
 		if !strings.Contains(cell, fmt.Sprintf("Worker id %d: ", h.Worker)) || !strings.HasSuffix(cell, ", "+h.Host) || !strings.Contains(register, fmt.Sprintf("%s, process %d", h.Host, h.PID)) {
-			t.Errorf("of %+v the cell says %q, and its register %q", h, cell, register)
+			t.Errorf("of %+v the cell shows %q, and its register %q", h, cell, register)
 		}
 	}
 	for _, panel := range []string{"windows-c", "clocks-c"} {
@@ -323,7 +323,7 @@ func TestCommandThatThePageShowsEndsATerm(t *testing.T) {
 	b.choose(worker)
 	b.await(`document.getElementById("map").getAttribute("aria-valuetext").includes(": quarantined")`)
 	if counts := b.text("#legend"); !strings.Contains(strings.Join(strings.Fields(counts), " "), "1 quarantined") {
-		t.Errorf("the legend says %q", counts)
+		t.Errorf("the legend shows %q", counts)
 	}
 }
 

@@ -100,7 +100,7 @@ func TestDecodeOfThePageAnswersAsTheProgram(t *testing.T) {
 			t.Fatalf("%s: %v: %s", id, err, out)
 		}
 		if said := b.text("#decoded dl"); !strings.Contains(said, program.Time) {
-			t.Errorf("%s: the page says %q, and the program %s", id, said, out)
+			t.Errorf("%s: the page shows %q, and the program %s", id, said, out)
 		}
 		for _, f := range program.Fields {
 			value := strings.Trim(string(f.Value), `"`)

@@ -94,7 +94,7 @@ func draft(s string) (snowfence.Layout, error) {
 	return l, err
 }
 
-// offerText lists the layouts that fit, or says why none does.
+// offerText lists the layouts that fit, or explains why none does.
 func offerText(o plan.Offer) string {
 	var p page.Page
 	var rows [][]string

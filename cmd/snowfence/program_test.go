@@ -191,7 +191,7 @@ func TestInterruptedNextPrintsNothingAndGivesItsWorkerIDBack(t *testing.T) {
 		t.Errorf("exit code %d, want %d", code, exitFailure)
 	}
 	if stdout.String() != "" || stderr.String() != "snowfence: interrupted\n" {
-		t.Errorf("printed %q and said %q", stdout, stderr)
+		t.Errorf("standard output %q, standard error %q", stdout, stderr)
 	}
 	p.clock = system
 	if code := p.run(context.Background(), "next", "--layout", "ms41-seq1"); code != exitOK {
@@ -199,7 +199,7 @@ func TestInterruptedNextPrintsNothingAndGivesItsWorkerIDBack(t *testing.T) {
 	}
 }
 
-// waiting is a clock that tells of the first wait.
+// waiting is a clock that reports its waits.
 type waiting struct {
 	snowfence.Clock
 	waits func()
@@ -252,7 +252,7 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 		{syscall.ENOSPC, "snowfence: no space left on device\n"},
 	} {
 		p, _, stderr := inTest(t)
-		p.must(t, exitOK, "next") // it makes a namespace, and says so
+		p.must(t, exitOK, "next") // it makes a namespace, and reports it
 		p.stdout = broken{x.err}
 		for _, args := range [][]string{
 			{"version"}, {"version", "-o", "json"}, {"decode", "7"}, {"decode", "7", "-o", "json"}, {"plan"},
@@ -260,13 +260,13 @@ func TestOutputThatFailsIsAFailure(t *testing.T) {
 		} {
 			stderr.Reset()
 			if code := p.run(context.Background(), args...); code != exitFailure || stderr.String() != x.says {
-				t.Errorf("%v to %v: exit code %d, said %q, want %q", args, x.err, code, stderr, x.says)
+				t.Errorf("%v to %v: exit code %d, printed %q, want %q", args, x.err, code, stderr, x.says)
 			}
 		}
 	}
 }
 
-// TestVerbSaysSoonWhatItWaitsFor is about a server that takes a connection and says nothing.
+// TestVerbSaysSoonWhatItWaitsFor is about a server that takes a connection and sends nothing.
 func TestVerbSaysSoonWhatItWaitsFor(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -292,7 +292,7 @@ func TestVerbSaysSoonWhatItWaitsFor(t *testing.T) {
 			}()
 			line, err := bufio.NewReader(said).ReadString('\n')
 			if err != nil || !strings.Contains(line, want) {
-				t.Errorf("it says %q, %v, want %q", line, err, want)
+				t.Errorf("it printed %q, %v, want %q", line, err, want)
 			}
 			cancel()
 			_, _ = io.Copy(io.Discard, said)
@@ -308,10 +308,10 @@ func TestLogForProgramsHasNothingElseBesideIt(t *testing.T) {
 	d.Listening("http", "http://127.0.0.1:7600")
 	var entry struct{ Msg, URL string }
 	if err := json.Unmarshal([]byte(stderr.String()), &entry); err != nil || entry.Msg != "listening" || entry.URL != "http://127.0.0.1:7600" {
-		t.Errorf("said %q: %+v, %v", stderr, entry, err)
+		t.Errorf("printed %q: %+v, %v", stderr, entry, err)
 	}
 	if d.Serving != nil {
-		t.Error("would be told in words that it serves")
+		t.Error("would report in words that it serves")
 	}
 }
 
@@ -339,7 +339,7 @@ func TestOthersTextsAreVisibleInAllOutput(t *testing.T) {
 	p.logger(jsonLog, slog.LevelInfo).Info(hostile, hostile, hostile)
 	p.logger("text", slog.LevelInfo).Info(hostile, hostile, hostile)
 	if got := strings.ReplaceAll(strings.ReplaceAll(stderr.String(), "\n", ""), "\t", ""); strings.ContainsFunc(got, unseen) || !utf8.ValidString(got) {
-		t.Errorf("said %q", got)
+		t.Errorf("printed %q", got)
 	}
 }
 

@@ -130,7 +130,7 @@ func proxies() []proxied {
 	}
 }
 
-// bareCheck has HAProxy check as it does where nothing else is said, and say how many servers it takes for up.
+// bareCheck has HAProxy check as it does where nothing else is set, and report how many servers it takes for up.
 const bareCheck = `
 frontend bare
     bind :8083

@@ -111,7 +111,7 @@ func TestTargetsOfTheREADMEExist(t *testing.T) {
 	}
 }
 
-// built puts files into a module that uses the checkout as docs/library.md says, and builds it. It returns the folder.
+// built puts files into a module that uses the checkout as docs/library.md shows, and builds it. It returns the folder.
 func (r readme) built(t *testing.T, files map[string]string, build ...string) string {
 	t.Helper()
 	folder := t.TempDir()

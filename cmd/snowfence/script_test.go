@@ -100,7 +100,7 @@ func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs a daemon until it says that it is ready: start NAME arguments of
+// start runs a daemon until it reports that it is ready: start NAME arguments of
 // serve. Its URL is then in the variable NAME, the address in NAME_address.
 func start(ts *testscript.TestScript, negated bool, args []string) {
 	if negated || len(args) == 0 {

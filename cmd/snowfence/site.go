@@ -134,7 +134,7 @@ func (p program) layoutOf(cmd *cobra.Command, c config.Config, name string) (l s
 		"read the layout of generator %s, which the configuration does not name (say it by --layout): %w", name, err))
 }
 
-// absent reports whether an error says that a store or a namespace does not exist.
+// absent reports whether an error means that a store or a namespace does not exist.
 func absent(err error) bool { return openstore.Missing(err) || errors.Is(err, roster.ErrNoNamespace) }
 
 // open opens the site's store, unless it is open. If the store must exist and does not, open makes none and returns an

@@ -163,7 +163,8 @@ func (d *duo) run() {
 	d.roles()
 }
 
-// roles waits until one daemon is active and the other is ready and stands by. Ids don't tell: an answer of before a pause may come after it.
+// roles waits until one daemon is active and the other is ready and stands by.
+// Ids don't show it: an answer of before a pause may come after it.
 func (d *duo) roles() (holder, successor *subject) {
 	d.t.Helper()
 	client := testkit.Client()

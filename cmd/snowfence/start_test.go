@@ -104,7 +104,7 @@ generators:
 }
 
 // TestProgramEndsInOrderWhileItsStoreIsAway asks a daemon to end while its server is stopped or gone. It
-// exits with 0, and says which worker id can't be claimed until when.
+// exits with 0, and names the worker id that can't be claimed, and until when.
 func TestProgramEndsInOrderWhileItsStoreIsAway(t *testing.T) {
 	t.Parallel()
 	for engine, away := range map[string]func(*testkit.Server){"etcd": (*testkit.Server).Pause, "postgres": (*testkit.Server).Kill} {

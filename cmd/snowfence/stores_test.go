@@ -100,7 +100,7 @@ func TestDaemonRefusesAnEmptiedStoreThatMustExist(t *testing.T) {
 	verify()
 }
 
-// A server that answers reads and refuses writes, as with a full disk. The daemon says so while ids go on: in its
+// A server that answers reads and refuses writes, as with a full disk. The daemon reports it while ids go on: in its
 // log, in its metrics, and in /readyz, with the server's own words.
 func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 		said := ask(t, http.MethodGet, d.URL+"/readyz")
 		var answer struct{ Generators []trouble }
 		if err := json.Unmarshal([]byte(said.body), &answer); err != nil || len(answer.Generators) != 2 {
-			t.Fatalf("/readyz says %s: %v", said.body, err)
+			t.Fatalf("/readyz answers %s: %v", said.body, err)
 		}
 		return answer.Generators[0], answer.Generators[1], said.status == http.StatusOK
 	}
@@ -136,18 +136,18 @@ func TestStoreThatRefusesWritesIsSaidWhileIDsGoOn(t *testing.T) {
 		_, _ = testkit.Mint(t.Context(), client, d.URL, "segments", 1, nil) // until it reserves ahead
 		var ready bool
 		if lease, numbers, ready = said(); !ready {
-			t.Fatalf("it is not ready any more, and said no word of its trouble:\n%s", d.Log())
+			t.Fatalf("it is not ready any more, and did not report its trouble:\n%s", d.Log())
 		}
 		pause(t.Context(), 50*time.Millisecond)
 	}
 	if ids := (outage{daemon: d}).try(t); !ids || !lease.Until.After(lease.Since) || !strings.Contains(lease.Trouble, "the store takes no writes: ") || !strings.Contains(lease.Trouble, "NOREPLICAS") {
-		t.Errorf("an id came: %v; /readyz says %+v", ids, lease)
+		t.Errorf("an id came: %v; /readyz answers %+v", ids, lease)
 	}
 	if !strings.Contains(numbers.Trouble, "no numbers can be reserved") || !strings.Contains(numbers.Trouble, "NOREPLICAS") || numbers.Since.IsZero() {
-		t.Errorf("/readyz says %+v", numbers)
+		t.Errorf("/readyz answers %+v", numbers)
 	}
 	if body := ask(t, http.MethodGet, d.URL+"/metrics").body; len(failing.FindAllString(body, -1)) != 2 {
-		t.Errorf("the metrics do not say it:\n%s", body)
+		t.Errorf("the metrics do not show it:\n%s", body)
 	}
 	awaitLine(t, d, "WARN", "the store takes no writes", "NOREPLICAS", "left=")
 	awaitLine(t, d, "WARN", "no numbers can be reserved", "NOREPLICAS")
@@ -198,7 +198,7 @@ func TestSQLColumnsAreCheckedWithFiles(t *testing.T) {
 	}
 }
 
-// interrupting is a standard error that interrupts its program when it says that it waits.
+// interrupting is a standard error that interrupts its program when it reports that it waits.
 type interrupting struct {
 	*strings.Builder
 	interrupt context.CancelCauseFunc

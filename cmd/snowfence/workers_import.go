@@ -60,12 +60,12 @@ stop, the last ids and the old system's own timestamps, plus --margin for clocks
 that were ahead. A margin of up to max-rollback (5s by default) makes no claim
 wait. A time further ahead of now than --ahead is refused as a mistake.
 
-Without --yes the plan is shown, and nothing is written. Of a worker id import
-says create, raise (its floor), end (its term, too), keep, or unset: it can't be
-read, and so has no floor, and the exit code is 1. On a lossy store import waits
-until no floor can be lost, and confirms each. If that fails, the exit code is
-6. Import can be run again. -o json streams objects of "type":"step", and a last
-one of "type":"plan".`
+Without --yes the plan is shown, and nothing is written. It shows for each
+worker id create, raise (its floor), end (its term, too), keep, or unset: it
+can't be read, and so has no floor, and the exit code is 1. On a lossy store
+import waits until no floor can be lost, and confirms each. If that fails, the
+exit code is 6. Import can be run again. -o json streams objects of
+"type":"step", and a last one of "type":"plan".`
 
 func (p program) workersImport() *cobra.Command {
 	v := &importing{}
@@ -172,7 +172,7 @@ func (v *importing) layout() (snowfence.Layout, error) {
 	return own, usage(v.cmd, fmt.Errorf("%s needs --layout: that of the old system's ids", v.old.System))
 }
 
-// decide carries the plan out if --yes says so.
+// decide carries the plan out if --yes is set.
 func (v *importing) decide(ctx context.Context) error {
 	// On a lossy store floors that are there may still have to be confirmed: an earlier
 	// run may have been interrupted before it did.

@@ -84,7 +84,7 @@ func TestNextSaysWhoseWorkerIDItWaitsFor(t *testing.T) {
 	lines := bufio.NewScanner(said)
 	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "snowfence: waiting for ") ||
 		!strings.Contains(lines.Text(), "held by pid 7 on host elsewhere until ") || !strings.HasSuffix(lines.Text(), " at most; Ctrl-C ends it") {
-		t.Errorf("it says %q", lines.Text())
+		t.Errorf("it printed %q", lines.Text())
 	}
 	cancel()
 	for lines.Scan() {

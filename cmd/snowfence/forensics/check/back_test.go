@@ -104,7 +104,7 @@ func TestRowsThatStandTwiceAreNoClockSetBack(t *testing.T) {
 
 // TestClockSetBackIsNeverCopiedRows has a clock go back by a tick, some ticks, a second
 // and an hour. Where it goes back by little, the ids that follow may be all those before
-// by chance, and nothing tells then.
+// by chance, and nothing shows it then.
 func TestClockSetBackIsNeverCopiedRows(t *testing.T) {
 	const seeds = 3
 	five := issuerOf(t, "default", 5)

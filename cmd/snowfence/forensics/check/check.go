@@ -9,9 +9,9 @@ import (
 	"snowfence.example/snowfence/cmd/snowfence/forensics/idsort"
 )
 
-// Config says how ids are checked.
+// Config sets how ids are checked.
 type Config struct {
-	// Sort says how the ids are sorted.
+	// Sort sets how the ids are sorted.
 	Sort idsort.Config
 	// Layout is that of the ids, and Preset its name, or empty. Nil means that the layout
 	// is guessed among the presets.
@@ -19,7 +19,7 @@ type Config struct {
 	Preset string
 	// Limit is how many duplicates are named. Zero means none.
 	Limit int
-	// Now is the present time. It tells plausible times from others.
+	// Now is the present time. It separates plausible times from others.
 	Now time.Time
 }
 

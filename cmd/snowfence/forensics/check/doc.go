@@ -1,5 +1,5 @@
 // Package check finds ids that occur more than once, within and between sources,
-// and says why, as far as the ids show it.
+// and explains why, as far as the ids show it.
 //
 // It promises to be exact: it finds every duplicate, guesses none, and names each with
 // the sources and the places where it stands, streams included. It works in bounded

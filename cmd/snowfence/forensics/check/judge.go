@@ -16,7 +16,7 @@ const (
 	// rows. No generator repeats its changes. An even pace lacks changes, such as numbers that a
 	// database counts up: it proves nothing.
 	leastTurns = 16
-	// most bounds how many subjects are told apart, and how many lines are followed.
+	// most bounds how many subjects are distinguished, and how many lines are followed.
 	most = 1 << 15
 	// maxWorkers is how many worker ids a cause lists.
 	maxWorkers = 16
@@ -185,7 +185,7 @@ func (j *judge) causes() []Cause {
 	return causes
 }
 
-// rounded says by which numbers the equal ids of two sources look rounded, or is empty.
+// rounded shows by which numbers the equal ids of two sources look rounded, or is empty.
 func (j *judge) rounded(sources [2]int) string {
 	for _, source := range sources {
 		if said := j.Inputs[source].Rounding.Text(); said != "" {

@@ -11,7 +11,7 @@ type Report struct {
 	// Complete reports that every source has ids and none looks rounded. Without duplicates all ids are different then.
 	Complete bool     `json:"complete"`
 	Sources  []Source `json:"sources"`
-	// Between are the pairs of sources with ids in common. Partial says that there are more
+	// Between are the pairs of sources with ids in common. Partial is true when there are more
 	// than 16384 of them: some are missing, and a Common is a least one.
 	Between []Pair `json:"between"`
 	Partial bool   `json:"between_partial,omitempty"`
@@ -33,7 +33,7 @@ type Source struct {
 	IDs  uint64 `json:"ids"`
 	// Within is how many ids of the source stand there a second time, or more often.
 	Within uint64 `json:"within"`
-	// Rounded says by which numbers the ids look rounded, or is empty.
+	// Rounded shows by which numbers the ids look rounded, or is empty.
 	Rounded string `json:"rounded,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Duplicate struct {
 	Places []Place `json:"places"`
 }
 
-// Place is where an id stands. At counts as the source does; Text says it in words.
+// Place is where an id stands. At counts as the source does; Text is the same in words.
 type Place struct {
 	Source string `json:"source"`
 	At     uint64 `json:"at"`

@@ -11,7 +11,7 @@ import (
 const (
 	// maxPlaces is how many places of an id are kept.
 	maxPlaces = 16
-	// maxBetween is how many pairs of sources are told apart: their number grows with the
+	// maxBetween is how many pairs of sources are distinguished: their number grows with the
 	// square of that of the sources.
 	maxBetween = 1 << 14
 )

@@ -23,7 +23,7 @@ const (
 	Merging
 )
 
-// Progress says how far a sort is. It is safe for concurrent use, its zero value too.
+// Progress is how far a sort is. It is safe for concurrent use, its zero value too.
 type Progress struct {
 	phase, ids, merged atomic.Int64
 }

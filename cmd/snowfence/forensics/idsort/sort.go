@@ -37,7 +37,7 @@ const (
 // Heap is Go's part of a process's memory, for [debug.SetMemoryLimit], in bytes.
 func Heap(memory int64) int64 { return memory - mapped }
 
-// Config says how ids are sorted.
+// Config sets how ids are sorted.
 type Config struct {
 	// Memory bounds the whole process in bytes, to at least LeastMemory. Zero means DefaultMemory.
 	Memory int64
@@ -54,7 +54,7 @@ type Config struct {
 	create func(dir string) (scratch, error) // of the file for pages
 }
 
-// Sizes say how large the parts of a sort are.
+// Sizes set how large the parts of a sort are.
 type Sizes struct {
 	Chunk   int   // items that are sorted at a time while ids are read
 	Page    int   // items of a page

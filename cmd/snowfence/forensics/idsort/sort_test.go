@@ -144,7 +144,7 @@ func TestIDsThatFitAreNotPutAside(t *testing.T) {
 	}
 }
 
-// TestPieceThatIsHandedOutFitsTheMemory has ids that few bits tell apart.
+// TestPieceThatIsHandedOutFitsTheMemory has ids that differ in few bits.
 func TestPieceThatIsHandedOutFitsTheMemory(t *testing.T) {
 	for name, id := range map[string]func(i int) uint64{
 		"equal":                 func(int) uint64 { return 7 },

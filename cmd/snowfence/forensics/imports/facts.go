@@ -46,7 +46,7 @@ type Sighting struct {
 	Alive  string    // why its process must still be running; empty if nothing shows that
 }
 
-// String says where a live process was seen.
+// String describes where a live process was seen.
 func (s Sighting) String() string {
 	return fmt.Sprintf("worker %d, %s: %s", s.Worker, s.Where, s.Alive)
 }

@@ -81,7 +81,7 @@ func nodeError(path, reason string, args ...any) error {
 var ErrNoPath = snowfence.NewError(snowfence.ClassFinal, "snowfence: there is no such node")
 
 // read returns the worker ids below a path, in ascending order. Persistent nodes are read twice: one that
-// changed in between has a live process, whatever the clocks say. place finds the worker number of a worker id.
+// changed in between has a live process, whatever the clocks show. place finds the worker number of a worker id.
 func (z *zooKeeper) read(ctx context.Context, k kind, at string, place func(int64) (int64, error)) ([]Sighting, error) {
 	nodes, err := z.nodes(ctx, at, k.folders)
 	var touched map[string]bool
@@ -210,7 +210,7 @@ func readUpload(data []byte, worker int64) (last time.Time, err error) {
 	case err != nil:
 		return last, fmt.Errorf("its data is not the JSON that Leaf writes: %w", err)
 	case u.WorkID != nil && *u.WorkID != worker:
-		return last, fmt.Errorf("its data says worker id %d", *u.WorkID)
+		return last, fmt.Errorf("its data names worker id %d", *u.WorkID)
 	}
 	if ms := max(u.Timestamp, u.LastUsedTimestamp); ms > 0 {
 		last = time.UnixMilli(ms).UTC()

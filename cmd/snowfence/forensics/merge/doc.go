@@ -6,9 +6,9 @@
 // of one side.
 //
 // Every id on two sides is counted, in memory that does not grow with their number. If
-// [Predict] says never, the two issuers can't issue the same integer, as long as each keeps
-// to its layout, its worker ids and its horizon: that is decided exactly. Whether two
-// issuers that may clash will clash depends on clocks, sequences and claims.
+// the outcome of [Predict] is never, the two issuers can't issue the same integer, as long
+// as each keeps to its layout, its worker ids and its horizon: that is decided exactly.
+// Whether two issuers that may clash will clash depends on clocks, sequences and claims.
 //
 // A tick that may have been stamped counts as stamped. A register has the ticks of its
 // present term alone, so only ids settle the past of two issuers. The future begins at

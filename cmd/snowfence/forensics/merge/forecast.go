@@ -26,7 +26,7 @@ const (
 	pastAdvice   = "name the ids of both as parts of their sides: only ids show which ids both have issued"
 )
 
-// Forecast says whether and when two issuers can issue the same ids.
+// Forecast predicts whether and when two issuers can issue the same ids.
 type Forecast struct {
 	// Sides are the names of their sides, Issuers their own. Both may be of one side.
 	Sides   [2]string `json:"sides"`
@@ -35,7 +35,7 @@ type Forecast struct {
 	// FromNow is the first instant from which an id that one issues from now on can equal
 	// one that the other has issued by then; it may be zero.
 	FromNow Time `json:"possible_from,omitzero"`
-	// Advice is a line that says how to keep their ids apart, or is empty.
+	// Advice is a line that shows how to keep their ids apart, or is empty.
 	Advice string `json:"advice,omitempty"`
 }
 

@@ -94,7 +94,7 @@ func TestForecastsOfLayouts(t *testing.T) {
 }
 
 // TestTicksFarAheadMayBeStampedAlready: a register far ahead of the clock shows that
-// somebody was there, so the other issuer alone says when ids are equal.
+// somebody was there, so the other issuer alone decides when ids are equal.
 func TestTicksFarAheadMayBeStampedAlready(t *testing.T) {
 	l := layout(t, "ms41-worker10-seq12@2026-01-01")
 	const year = 365 * 24 * 60

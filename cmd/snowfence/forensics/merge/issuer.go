@@ -28,7 +28,7 @@ type Issuer struct {
 	// have stamped anything. Strays counts keys without a worker number.
 	Unreadable []int64 `json:"unreadable"`
 	Strays     int64   `json:"-"`
-	// Now is the time by which past and future are told apart, and Stretches are the
+	// Now is the time that separates past and future, and Stretches are the
 	// worker numbers, in ascending order and apart.
 	Now         time.Time `json:"-"`
 	Stretches   []Stretch `json:"-"`

@@ -33,7 +33,7 @@ type Config struct {
 	Issuers []*Issuer
 	// Shown is how many ids are listed: 0 or more.
 	Shown int
-	// Sort says how ids are sorted if two sides or more have any.
+	// Sort sets how ids are sorted if two sides or more have any.
 	Sort idsort.Config
 }
 
@@ -66,7 +66,7 @@ type SideReport struct {
 	HasData  bool   `json:"-"`
 }
 
-// SourceReport describes one source. Rounded says by which numbers its ids look
+// SourceReport describes one source. Rounded shows by which numbers its ids look
 // rounded, or is empty.
 type SourceReport struct {
 	Source  string `json:"source"`
@@ -132,7 +132,7 @@ func (r *Report) judge(f *Forecast) {
 	}
 }
 
-// conclude finds the verdict, and says it in a sentence.
+// conclude finds the verdict, and puts it into a sentence.
 func (r *Report) conclude() {
 	missing := r.missing()
 	switch {
@@ -150,7 +150,7 @@ func (r *Report) conclude() {
 	r.Summary = string(r.Verdict) + ": " + r.Summary
 }
 
-// missing says which ids were not compared, or is empty. An issuer may still issue the ids
+// missing names the ids that were not compared, or is empty. An issuer may still issue the ids
 // of a side whose issuer is not named.
 func (r *Report) missing() string {
 	issued := slices.ContainsFunc(r.Sides, func(s SideReport) bool { return len(s.Issuers) > 0 })

@@ -37,7 +37,7 @@ type set struct {
 	Layout  snowfence.Layout
 	Ticks   Ticks
 	Workers Workers
-	// Issued says that all of them are issued, whatever the time.
+	// Issued is whether all of them are issued, whatever the time.
 	Issued bool
 }
 

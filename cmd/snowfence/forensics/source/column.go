@@ -78,7 +78,7 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	//nolint:rowserrcheck // next does, at the end of the rows.
 	c.rows, err = c.tx.QueryContext(ctx, o.Query)
 	switch {
-	case errors.Is(err, driver.ErrBadConn): // so says the driver of MySQL when a server refuses to write
+	case errors.Is(err, driver.ErrBadConn): // the driver of MySQL returns it when a server refuses to write
 		return c.fault("query", errors.New("the connection is of no use any more, as after a statement that writes: it must only read"))
 	case err != nil:
 		return c.fault("query", err)
@@ -90,7 +90,7 @@ func (c *column) open(ctx context.Context, url string, o Options) error {
 	return err
 }
 
-// fault says during which step the server failed.
+// fault returns an error that names the step during which the server failed.
 func (c *column) fault(step string, err error) error {
 	return fmt.Errorf("%w: %s: %s: %w", ErrNoServer, c.name, step, err)
 }

@@ -10,7 +10,7 @@
 // that was not announced. Each line, or record, is an id, or is refused, but for blank ones and
 // comments.
 //
-// Every id comes with a number that says where it stood; [Source.Place] turns it
+// Every id comes with a number that shows where it stood; [Source.Place] turns it
 // into words. Ids are read in bulk, and in bounded memory however long a source
 // is. All messages of this package hide passwords.
 package source

@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/internal/decode"
 )
 
-// Options say how sources are read.
+// Options set how sources are read.
 type Options struct {
 	// Encoding is how ids are spelt in texts. Empty means decimal, or hex with 0x in front.
 	Encoding decode.Encoding

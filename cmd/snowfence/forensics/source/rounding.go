@@ -32,7 +32,7 @@ const (
 	leastBits    = mantissa + 3 // of a number: at most one of four looks like a double by chance
 )
 
-// Add counts ids. The first million of a source tell.
+// Add counts ids. The first million of a source suffice.
 func (r *Rounding) Add(items []Item) {
 	for _, item := range items {
 		if r.decimal.long == mostLooked {
@@ -85,7 +85,7 @@ func (l lookalikes) rounded() bool {
 	return l.alike >= leastRounded && (l.long-l.alike)*almostAll <= l.long && l.odd*leastRounded >= l.alike
 }
 
-// Text says how the ids were rounded, with the numbers that show it, or is empty.
+// Text describes how the ids were rounded, with the numbers that show it, or is empty.
 func (r *Rounding) Text() string {
 	of := func(l lookalikes, way string) string {
 		return fmt.Sprintf("%s of %s %s", text.Grouped(l.alike), text.Count(l.long, "long id"), way)

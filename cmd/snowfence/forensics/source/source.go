@@ -22,7 +22,7 @@ type Item struct {
 
 // Source is a stream of ids, for one goroutine at a time.
 type Source interface {
-	// Name says in messages where the ids come from, without a password.
+	// Name returns where the ids come from, for messages, without a password.
 	Name() string
 
 	// Read fills items with the ids that come next, and returns how many they
@@ -31,7 +31,7 @@ type Source interface {
 	// *[InvalidError] is returned for an invalid text.
 	Read(ctx context.Context, items []Item) (n int, err error)
 
-	// Place says where an item of this source stood: "line 12", "row 7".
+	// Place returns where an item of this source stood: "line 12", "row 7".
 	Place(at uint64) string
 
 	// Close frees the source. Standard input stays open.
@@ -58,9 +58,9 @@ var ErrNoServer = errors.New("snowfence: database gave no ids")
 // InvalidError is returned for an invalid text. It wraps the reason, which wraps
 // [snowfence.ErrInvalidID].
 type InvalidError struct {
-	// Source and Place say where the text stood.
+	// Source and Place are where the text stood.
 	Source, Place string
-	// Reason says why the text is invalid.
+	// Reason is why the text is invalid.
 	Reason error
 	// Hint names a remedy, or is empty.
 	Hint string

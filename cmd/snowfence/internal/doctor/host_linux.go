@@ -9,7 +9,7 @@ func freeAt(path string) uint64 {
 	return s.Bavail * uint64(s.Bsize)
 }
 
-// unsynced reports whether the kernel says that no program keeps its clock right.
+// unsynced reports whether the kernel finds that no program keeps its clock right.
 func unsynced() bool {
 	const timeError = 5 // of adjtimex(2)
 	state, err := syscall.Adjtimex(new(syscall.Timex))

@@ -109,7 +109,7 @@ func (s settings) judge(r *Report) {
 	const check, use = "configuration", "remove it, or use it"
 	faults := config.Faults(s.faults)
 	for _, f := range faults {
-		r.when(true, Wrong, check, "set it right there; 'snowfence config print' says where each setting comes from", "%s", strings.TrimPrefix(f.Error(), "config: "))
+		r.when(true, Wrong, check, "set it right there; 'snowfence config print' shows where each setting comes from", "%s", strings.TrimPrefix(f.Error(), "config: "))
 	}
 	r.when(s.faults != nil && faults == nil, Wrong, check, "see docs/configuration.md", "%v", s.faults)
 	for _, w := range s.odd {

@@ -98,7 +98,7 @@ func (w *world) examine() *Report {
 	r := Examine(w.Context(), w.config)
 	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool {
 		about := func(text string) bool { return strings.Contains(f.Text, text) }
-		return f.Severity == Watch && f.Check == "disk" || slices.ContainsFunc([]string{"the kernel says", "its own ticks"}, about)
+		return f.Severity == Watch && f.Check == "disk" || slices.ContainsFunc([]string{"the kernel marks", "its own ticks"}, about)
 	})
 	return r
 }

@@ -83,7 +83,7 @@ func Examine(ctx context.Context, c Config) *Report {
 			}
 		}
 	}
-	r.when(unsynced(), Watch, "clock", "run chrony, ntpd or systemd-timesyncd; for a container, on its host", "the kernel says that the clock is not synchronised")
+	r.when(unsynced(), Watch, "clock", "run chrony, ntpd or systemd-timesyncd; for a container, on its host", "the kernel marks the clock as not synchronised")
 	judgeClock(r, "its own ticks since the start of this check", c.Clock.Wall().Sub(wall)-(c.Clock.Monotonic()-begun), step)
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return strings.Compare(string(b.Severity), string(a.Severity)) }) // wrong, watch, note
 	return r

@@ -108,7 +108,7 @@ func (p *idPage) text(n *decoded) {
 		}
 		p.Line("")
 	}
-	timed := false // a time that has several fields is said once
+	timed := false // a time that has several fields is shown once
 	for _, f := range n.Fields {
 		switch f.Kind {
 		case "unused", "version", "variant":

@@ -130,7 +130,7 @@ func (s sample) names() []string {
 	return append(names, "time")
 }
 
-// want is what our own decoder says of an id, in the order of names. Empty stands for NULL.
+// want is what our own decoder returns for an id, in the order of names. Empty stands for NULL.
 func (s sample) want(id snowfence.ID, end time.Time) []string {
 	p, err := s.Layout.Decompose(id)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s sample) want(id snowfence.ID, end time.Time) []string {
 	return append(want, at.Format("2006-01-02T15:04:05.000000Z"))
 }
 
-// check compares what a database said, an id and its parts a row, with our own decoder.
+// check compares the answer of a database, an id and its parts a row, with our own decoder.
 func (s sample) check(t *testing.T, rows [][]string, end time.Time) {
 	t.Helper()
 	if len(rows) != len(s.ids) {
@@ -251,7 +251,7 @@ func (s session) fill(columns string, ids []snowfence.ID) {
 }
 
 // reads has the database read a sample, where at is the time of an id as SQL, and compares how many ids are in each
-// span by its functions and by the bounds of the library. It says whether there are any.
+// span by its functions and by the bounds of the library. It reports whether there are any.
 func (s session) reads(of sample, database Database, columns, at, moment string, end time.Time) bool {
 	s.t.Helper()
 	s.do(of.write(s.t, database))

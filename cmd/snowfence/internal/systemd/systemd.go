@@ -1,5 +1,5 @@
-// Package systemd tells systemd how a daemon stands, by the protocol of sd_notify(3), and takes the sockets that systemd has
-// opened for the daemon. It does nothing where systemd has not started the program.
+// Package systemd reports to systemd how a daemon stands, by the protocol of sd_notify(3), and takes the sockets that
+// systemd has opened for the daemon. It does nothing where systemd has not started the program.
 package systemd
 
 import (
@@ -66,7 +66,7 @@ func sockets() (map[string]net.Listener, error) {
 	return all, nil
 }
 
-// stands tells the manager how the daemon stands, and that it lives. The daemon's own loop calls it after a look at every
+// stands reports to the manager how the daemon stands, and that it lives. The daemon's own loop calls it after a look at every
 // generator, by the locks that requests take. So a process that is stopped or hangs sends no message. A daemon whose store
 // is away goes on sending, because a restart would mend nothing. The number of connections does not matter.
 func (m *manager) stands(s daemon.Stand) {

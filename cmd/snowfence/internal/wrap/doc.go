@@ -18,7 +18,7 @@
 // Its promise ends when the program lets the clock step back. A step is seen, and the program is
 // stopped first and judged then; but it ran meanwhile. While the wrapper is stopped, by SIGSTOP, a
 // debugger, a frozen cgroup or a suspended machine, the program goes on past the bound. WatchdogSec= of
-// systemd ends it then, from outside: a ping says that the bound is farther away than the watchdog.
+// systemd ends it then, from outside: a ping means that the bound is farther away than the watchdog.
 //
 // A killed wrapper takes the program with it, but not the children of the program, nor a program that is setuid. As
 // process 1 of a container it takes all of them. A process that another one starts for the program, such as a unit, is not

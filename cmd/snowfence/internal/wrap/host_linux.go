@@ -127,7 +127,7 @@ func (c Config) unhurried() (_ Config, end func()) {
 	}
 }
 
-// tell tells the service manager the news, if there is one. A manager that takes no message now gets it in the next round. A
+// tell sends the service manager the news, if there is one. A manager that takes no message now gets it in the next round. A
 // message restarts the manager's watchdog, so it goes only while the bound is farther away.
 func (w *wrapper) tell() {
 	late := w.watchdog > 0 && w.left() <= w.watchdog

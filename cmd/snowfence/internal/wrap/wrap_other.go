@@ -10,5 +10,5 @@ import (
 
 // Run returns an error: other systems can't list a process's descendants.
 func Run(context.Context, Config) (int, error) {
-	return 0, snowfence.NewError(snowfence.ClassUsage, "exec needs Linux: other systems do not say whether a process of the program is left")
+	return 0, snowfence.NewError(snowfence.ClassUsage, "exec needs Linux: other systems can't show whether a process of the program is left")
 }

@@ -5,7 +5,7 @@ import org.apache.thrift.transport.TSocket;
 import org.apache.thrift.transport.TTransportException;
 import org.apache.thrift.transport.layered.TFramedTransport;
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 class Thrift {
     public static void main(String[] arguments) throws Exception {
         var transport = new TFramedTransport(new TSocket(arguments[0], Integer.parseInt(arguments[1])));

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 func main() {
 	ctx := context.Background()
 	options, err := redis.ParseURL(os.Args[1])

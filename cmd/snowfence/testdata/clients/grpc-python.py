@@ -5,7 +5,7 @@ import grpc
 import snowfence_pb2
 import snowfence_pb2_grpc
 
-# What every conversation does is said in TestClientsConverse. Each message is sent compressed.
+# TestClientsConverse describes what every conversation does. Each message is sent compressed.
 address, token, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 channel = grpc.insecure_channel(address, compression=grpc.Compression.Gzip)
 ids = snowfence_pb2_grpc.IdsStub(channel)

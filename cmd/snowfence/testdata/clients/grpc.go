@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/api/snowfencev1"
 )
 
-// What every conversation does is said in TestClientsConverse. Each message is sent compressed.
+// TestClientsConverse describes what every conversation does. Each message is sent compressed.
 func main() {
 	connection, err := grpc.NewClient(os.Args[1], grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name)))

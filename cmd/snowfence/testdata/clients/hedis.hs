@@ -1,5 +1,5 @@
 {-# LANGUAGE OverloadedStrings #-}
--- What every conversation does is said in TestClientsConverse.
+-- TestClientsConverse describes what every conversation does.
 import Control.Exception (SomeException, try)
 import Control.Monad (replicateM)
 import Data.ByteString (ByteString)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <hiredis/hiredis.h>
 
-/* What every conversation does is said in TestClientsConverse. */
+/* TestClientsConverse describes what every conversation does. */
 
 static redisReply *must(redisContext *c, void *reply)
 {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { once } from "node:events"
 import Redis from "ioredis"
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 const [url, ca, n] = process.argv.slice(2)
 const tls = ca ? { tls: { ca: readFileSync(ca) } } : {}
 const ids = new Redis(url, { connectionName: "teller", ...tls })

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { once } from "node:events"
 import { createClient, RESP_TYPES } from "redis"
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 const [url, ca, n] = process.argv.slice(2)
 const socket = ca ? { tls: true, ca: readFileSync(ca) } : {}
 const patient = { timeout: undefined } // a command that is not sent within 5 s fails by default

@@ -1,5 +1,5 @@
 <?php
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 require 'Predis/autoload.php';
 [, $url, $ca, $n] = $argv;
 $place = parse_url($url);

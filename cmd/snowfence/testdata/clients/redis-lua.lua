@@ -1,6 +1,6 @@
 local redis = require "redis"
 
--- What every conversation does is said in TestClientsConverse.
+-- TestClientsConverse describes what every conversation does.
 local token, host, port = arg[1]:match("//:(.*)@(.*):(%d+)")
 redis.define_command("next_id", { command = "ID.NEXT" })
 redis.define_command("client", { command = "CLIENT" })

@@ -1,7 +1,7 @@
 import sys
 import redis
 
-# What every conversation does is said in TestClientsConverse.
+# TestClientsConverse describes what every conversation does.
 url, ca, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 tls = {"ssl_ca_certs": ca} if ca else {}
 ids = redis.Redis.from_url(url, client_name="teller", decode_responses=True, **tls)

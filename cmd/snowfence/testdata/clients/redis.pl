@@ -2,7 +2,7 @@ use strict;
 use warnings;
 use Redis;
 
-# What every conversation does is said in TestClientsConverse.
+# TestClientsConverse describes what every conversation does.
 my ($url, $ca, $n) = @ARGV;
 my ($token, $server) = $url =~ m{//:(.*)\@(.*)};
 

@@ -1,4 +1,4 @@
--- What every conversation does is said in TestClientsConverse. resty.sh has nginx run this for each step.
+-- TestClientsConverse describes what every conversation does. resty.sh has nginx run this for each step.
 local redis = require "nginx.redis"
 local token, host, port = ngx.var.arg_url:match("//:(.*)@(.*):(%d+)")
 

@@ -1,6 +1,6 @@
 require "redis"
 
-# What every conversation does is said in TestClientsConverse.
+# TestClientsConverse describes what every conversation does.
 url, ca, n = ARGV
 tls = ca.empty? ? {} : { ssl_params: { ca_file: ca } }
 ids = Redis.new(url: url, **tls)

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import thrift from "thrift"
 import Snowflake from "./gen-nodejs/Snowflake.js"
 
-// What every conversation does is said in TestClientsConverse. Ids come as bytes, whose toString rounds them.
+// TestClientsConverse describes what every conversation does. Ids come as bytes, whose toString rounds them.
 const [host, port, n] = process.argv.slice(2)
 const digits = (id) => BigInt("0x" + id.toOctetString()).toString()
 const connection = thrift.createConnection(host, Number(port), { transport: thrift.TFramedTransport, protocol: thrift.TBinaryProtocol, max_attempts: 100 })

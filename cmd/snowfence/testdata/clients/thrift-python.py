@@ -7,7 +7,7 @@ from thrift.transport import TSocket, TTransport
 sys.path.insert(0, "gen-py")
 from snowflake import Snowflake
 
-# What every conversation does is said in TestClientsConverse.
+# TestClientsConverse describes what every conversation does.
 transport = TTransport.TFramedTransport(TSocket.TSocket(sys.argv[1], int(sys.argv[2])))
 ids = Snowflake.Client(TBinaryProtocol.TBinaryProtocol(transport))
 transport.open()

@@ -7,7 +7,7 @@
 using namespace apache::thrift;
 using namespace apache::thrift::transport;
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 int main(int, char **argv)
 {
 	auto transport = std::make_shared<TFramedTransport>(std::make_shared<TSocket>(argv[1], std::stoi(argv[2])));

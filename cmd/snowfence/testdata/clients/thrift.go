@@ -12,7 +12,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 )
 
-// What every conversation does is said in TestClientsConverse. The generated code is of this package.
+// TestClientsConverse describes what every conversation does. The generated code is of this package.
 func main() {
 	ctx := context.Background()
 	socket := thrift.NewTSocketConf(os.Args[1]+":"+os.Args[2], nil)

@@ -5,7 +5,7 @@ use Thrift\Protocol\TBinaryProtocol;
 use Thrift\Transport\TFramedTransport;
 use Thrift\Transport\TSocket;
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 // Debian has the library in /usr/lib/php.
 spl_autoload_register(fn ($name) => @include '/usr/lib/php/' . strtr(preg_replace('/^Thrift./', '', $name), '\\', '/') . '.php');
 require 'gen-php/SnowflakeIf.php';

@@ -10,7 +10,7 @@ import (
 	"github.com/go-redis/redis"
 )
 
-// What every conversation does is said in TestClientsConverse.
+// TestClientsConverse describes what every conversation does.
 func main() {
 	options, err := redis.ParseURL(os.Args[1])
 	if err != nil {
