@@ -75,7 +75,7 @@ func (s *setting) set(ctx context.Context, patience counter.Patience) error {
 }
 
 // TestCounterThatIsSaidToBeSetGivesNoNumberTwice has failovers within the declared loss. Where Set
-// is uncertain, the operator does as the error says, and sets the counter again.
+// is uncertain, the operator does as the error advises, and sets the counter again.
 func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	for name, x := range map[string]struct {
@@ -122,7 +122,7 @@ func TestCounterThatIsSaidToBeSetGivesNoNumberTwice(t *testing.T) {
 					t.Fatalf("it returned %v", err)
 				}
 				if took := time.Since(begun).Truncate(time.Second); took != x.took || !waited.Equal(begun.Add(setLoss)) {
-					t.Errorf("it took %s and said that it waits until %s", took, waited)
+					t.Errorf("it took %s and reported that it waits until %s", took, waited)
 				}
 				<-done
 				switch {

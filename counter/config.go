@@ -14,10 +14,10 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Process says which process writes a counter, for people: Host, PID, Version and Started.
+// Process names the process that writes a counter, for people: Host, PID, Version and Started.
 type Process = stored.Process
 
-// Config says which numbers a counter gives. Store and Name must be given.
+// Config sets which numbers a counter gives. Store and Name must be given.
 type Config struct {
 	// Store is where the counter lives. It is not closed with the counter.
 	Store store.Store
@@ -80,7 +80,7 @@ type Guard interface {
 	// it can be raised. A guard that keeps nothing returns nil.
 	Raise(ctx context.Context, first, last int64) error
 
-	// String says what the guard is, for errors: "file /var/lib/ids/orders.mark".
+	// String describes the guard, for errors: "file /var/lib/ids/orders.mark".
 	String() string
 }
 

@@ -16,7 +16,7 @@ import (
 
 // DailyConfig is the form of a daily sequence.
 type DailyConfig struct {
-	// Config says which counter it is. Increment and Limit must be zero: the digits say how
+	// Config sets which counter it is. Increment and Limit must be zero: the digits set how
 	// far it goes. A daily sequence has no guard.
 	Config
 

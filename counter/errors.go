@@ -29,10 +29,10 @@ var (
 	// ErrMustExist is wrapped by the error for a counter whose record is gone, if Existing is set.
 	ErrMustExist = stored.ErrMustExist
 
-	// errGone says that the record was there before. A late read can say so, too.
+	// errGone means that the record was there before. A late read can return it, too.
 	errGone = fmt.Errorf("%w: it is gone", ErrReplaced)
 
-	// errForgotten says that the store lost a reservation before it was confirmed. Another
+	// errForgotten means that the store lost a reservation before it was confirmed. Another
 	// one is made; the numbers are given to no one.
 	errForgotten = errors.New("the store lost the write, or it was confirmed too late")
 )
@@ -136,7 +136,8 @@ func (e *BackwardsError) Error() string {
 	if remedy == "" {
 		remedy = fmt.Sprintf("set the counter to %d or more", e.Mark+1)
 	}
-	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, says %s; others may have given greater numbers, so stop every writer first, and go above all of them: %s",
+	return fmt.Sprintf("snowfence: counter %s went backwards: the store would reserve %d next, but %d is in use already, according to %s; "+
+		"others may have given greater numbers, so stop every writer first, and go above all of them: %s",
 		e.Counter, e.Next, e.Mark, e.By, remedy)
 }
 

@@ -42,7 +42,7 @@ func OpenStoreGuard(ctx context.Context, s store.Store, counted ...string) (*Sto
 	case err != nil:
 		return nil, fmt.Errorf("%s: ask that store what it guarantees: %w", text, err)
 	case traits.Loss > 0:
-		return nil, fmt.Errorf("%w: %s: that store can lose what it acknowledged in the last %s, and a mark that is lost refuses nothing: durable=true in the URL of that store says that it loses nothing", ErrLossy, text, traits.Loss)
+		return nil, fmt.Errorf("%w: %s: that store can lose what it acknowledged in the last %s, and a mark that is lost refuses nothing: durable=true in that store's URL declares that it loses nothing", ErrLossy, text, traits.Loss)
 	}
 	return &StoreGuard{s, guardKey(counted), text}, nil
 }
@@ -90,7 +90,7 @@ func (g *StoreGuard) read(reply lease.Reply) (mark int64, version store.Version,
 }
 
 var (
-	// errPassed says that another process reserved later, and raised the guard before.
+	// errPassed means that another process reserved later, and raised the guard before.
 	errPassed = errors.New("another process has raised it meanwhile")
 
 	errUndecided = errors.New("it is not known whether the write took effect")
@@ -188,7 +188,7 @@ func (g *guarding) mark(ctx context.Context) (mark int64, err error) {
 	case err != nil:
 		return 0, fmt.Errorf("counter %s: read its guard: %w", g.counter, err)
 	case mark >= g.limit:
-		return 0, fmt.Errorf("%d is in use already, says %s: %w", mark, g, &FullError{Counter: g.counter, Limit: g.limit})
+		return 0, fmt.Errorf("%d is in use already, according to %s: %w", mark, g, &FullError{Counter: g.counter, Limit: g.limit})
 	}
 	if !g.works.Load() {
 		err = g.raise(ctx, mark+1, mark)
@@ -214,7 +214,7 @@ func (g *guarding) raise(ctx context.Context, first, last int64) error {
 		return nil
 	}
 	err := g.within(ctx, func(ctx context.Context) error { return g.Raise(ctx, first, last) })
-	if !errors.Is(err, errPassed) { // which says that other processes raise it
+	if !errors.Is(err, errPassed) { // which means that other processes raise it
 		g.works.Store(err == nil)
 	}
 	if err != nil {

@@ -95,7 +95,8 @@ func TestCounterIsFullIfItsGuardLeavesNoNumber(t *testing.T) {
 				defer segments.Close(context.Background()) //nolint:errcheck // it has no number
 				begun := time.Now()
 				_, err = segments.Next(t.Context())
-				if full := new(counter.FullError); !errors.As(err, &full) || !strings.Contains(err.Error(), "9223372036854775807 is in use already, says the guard of default/orders") {
+				if full := new(counter.FullError); !errors.As(err, &full) ||
+					!strings.Contains(err.Error(), "9223372036854775807 is in use already, according to the guard of default/orders") {
 					t.Errorf("the error is %v", err)
 				}
 				if took := time.Since(begun); took > 0 {

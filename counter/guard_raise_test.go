@@ -182,7 +182,7 @@ func TestProcessesOfOneGuardMakeProgress(t *testing.T) {
 func TestGuardOnAStoreThatCanLoseTheMarkIsRefused(t *testing.T) {
 	s := memstore.NewWith(memstore.Config{Loss: time.Second}).Client()
 	_, err := counter.OpenStoreGuard(t.Context(), s, "default", "orders")
-	if !errors.Is(err, counter.ErrLossy) || !strings.HasSuffix(err.Error(), "durable=true in the URL of that store says that it loses nothing") {
+	if !errors.Is(err, counter.ErrLossy) || !strings.HasSuffix(err.Error(), "durable=true in that store's URL declares that it loses nothing") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -150,7 +150,7 @@ func TestGuardedSourceRefusesWhatIsInUse(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	if said := fmt.Sprint(back); !strings.HasSuffix(said, ": set the counter to 107 or more") {
-		t.Errorf("without a remedy of the source it says %s", said)
+		t.Errorf("without a remedy of the source the error is %s", said)
 	}
 	foreign.next = 107
 	if id, err := tickets.Next(t.Context()); err != nil || id != 107 {

@@ -78,7 +78,7 @@ func infoOf(namespace, name string, version store.Version, c stored.Counter) Inf
 }
 
 // Raised returns the counter as [Set] would write it: its next number is next, or the first one
-// above it of the counter's increment. Of a daily sequence date says which count is meant: of a date
+// above it of the counter's increment. Of a daily sequence date names the count that is meant: of a date
 // that the store does not hold it is begun, by the rules of [Daily]. The number may lie above the
 // limit, which is that of the process that wrote last. Where it does, the counter is full for that process.
 // If the counter is there already it stays: a process that runs may still give back numbers below.
@@ -117,14 +117,14 @@ func (i Info) Raised(date string, next int64) (Info, error) {
 	return i, nil
 }
 
-// Operator says who sets a counter, and how the write becomes certain.
+// Operator is who sets a counter, and how the write becomes certain.
 type Operator struct {
 	Process  Process
 	Clock    snowfence.Clock // nil means [snowfence.SystemClock]
 	Patience Patience
 }
 
-// Patience says how a write on a lossy store becomes certain.
+// Patience is how a write on a lossy store becomes certain.
 type Patience = drive.Patience
 
 // UncertainError is returned by [Set] when a failover of the store may have taken the write back,

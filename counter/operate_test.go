@@ -153,7 +153,7 @@ func TestCounterIsSetAboveTheLimitOfItsLastWriter(t *testing.T) {
 func TestRefusalOfALossyStoreNamesTheWayOut(t *testing.T) {
 	s := memstore.NewWith(memstore.Config{Loss: time.Second}).Client()
 	_, err := counter.OpenTickets(t.Context(), counter.Config{Store: s, Name: "orders"})
-	if !errors.Is(err, counter.ErrLossy) || !strings.HasSuffix(err.Error(), "durable=true in the URL of its store says that it loses nothing") {
+	if !errors.Is(err, counter.ErrLossy) || !strings.HasSuffix(err.Error(), "durable=true in its store's URL declares that it loses nothing") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -224,7 +224,7 @@ func (q *queue) reserve(ctx context.Context) (more bool) {
 	case err == nil:
 		q.distribute(got, now, now-begun)
 	case ctx.Err() != nil && q.context.Err() == nil:
-		err = nil // its call has left, which says nothing of the store
+		err = nil // its call has left, which shows nothing of the store
 	case final(err) || q.context.Err() != nil:
 		refused := func(c *call) bool { return c.refused != nil }
 		some := errors.Is(err, ErrFull) && slices.ContainsFunc(q.calls, refused) // a smaller call that came since may be served

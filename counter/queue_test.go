@@ -238,7 +238,7 @@ func (b *broken) Reserve(_ context.Context, need func() int64) (counter.Range, e
 	return counter.Range{First: 1, Increment: 1, Count: need()}, nil
 }
 
-// Each try may have reserved numbers, though its reply says that it failed.
+// Each try may have reserved numbers, though its reply reports that it failed.
 func TestSourceThatFailsIsAskedLessAndLess(t *testing.T) {
 	for wait, most := range map[time.Duration]int64{
 		10 * time.Second: 5 + 60/2, // after 3 s every 2 s

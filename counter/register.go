@@ -61,7 +61,7 @@ func open(ctx context.Context, c Config, kind string) (*register, error) {
 		return nil, fmt.Errorf("ask the store what it guarantees: %w", err)
 	}
 	if kind == stored.Ticket && traits.Loss > 0 {
-		return nil, fmt.Errorf("%w: counter %s: this one can lose what it acknowledged in the last %s, and then a ticket would be given twice: durable=true in the URL of its store says that it loses nothing", ErrLossy, c.Name, traits.Loss)
+		return nil, fmt.Errorf("%w: counter %s: this one can lose what it acknowledged in the last %s, and then a ticket would be given twice: durable=true in its store's URL declares that it loses nothing", ErrLossy, c.Name, traits.Loss)
 	}
 	c.MaxWait = cmp.Or(c.MaxWait, time.Second+traits.Loss)
 	r := &register{
@@ -191,7 +191,7 @@ func (l *lane) mayLose() time.Duration {
 	return l.loss
 }
 
-// errKept says that there is nothing to give back.
+// errKept means that there is nothing to give back.
 var errKept = errors.New("numbers were reserved after these")
 
 // giveBack makes the ranges free again from the last one on, up to the first number reserved after

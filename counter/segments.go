@@ -10,9 +10,9 @@ import (
 	"snowfence.example/snowfence/internal/stored"
 )
 
-// SegmentsConfig says how segments are reserved.
+// SegmentsConfig sets how segments are reserved.
 type SegmentsConfig struct {
-	// Config says which counter it is. [NewSegments] needs its Name, MaxWait and Clock only.
+	// Config sets which counter it is. [NewSegments] needs its Name, MaxWait and Clock only.
 	Config
 
 	// Step is the least length of a segment. Zero means 1,000.

@@ -43,7 +43,7 @@ type Status struct {
 	FailingFor time.Duration
 }
 
-// NearEnd is how long before the end of a counter or a layout a program should say so.
+// NearEnd is how long before the end of a counter or a layout a program should warn of it.
 const NearEnd = 365 * 24 * time.Hour
 
 // status returns the record's content, and nothing of a source of another kind. The process has held
@@ -67,7 +67,7 @@ func (l *lane) status(held int64) Status {
 	return s
 }
 
-// rated is how long a counter is there before its use says when it runs out.
+// rated is how long a counter is there before its use shows when it runs out.
 const rated = 24 * time.Hour
 
 // runsOut is when no number is left, at the average rate since the counter was created.
@@ -98,7 +98,7 @@ func (d *Daily) Status() Status {
 	today := d.today()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.queue == nil || d.queue.lane.name != today { // how another date ended says nothing of this one
+	if d.queue == nil || d.queue.lane.name != today { // how another date ended shows nothing of this one
 		return (&lane{d.register, today}).status(0)
 	}
 	return d.queue.status()

@@ -80,7 +80,7 @@ func (s *stock) empty() []Range {
 	return rest
 }
 
-// pace says how far ahead ranges are reserved. The next one is as long as the demand needs for the
+// pace decides how far ahead ranges are reserved. The next one is as long as the demand needs for the
 // target. While calls have to wait, more are kept ready.
 type pace struct {
 	least, most int64
@@ -93,7 +93,7 @@ type pace struct {
 	latency     time.Duration // of the last reservation
 }
 
-// began says that a range was begun now, and whether a call had to wait for it.
+// began records that a range was begun now, and whether a call had to wait for it.
 func (p *pace) began(now time.Duration, r Range, waited bool) {
 	target := max(p.target, 4*p.latency)
 	if p.last > 0 {

@@ -6,7 +6,7 @@
 //
 //   - Swap is linearizable: of the swaps that name one [Version] of one key at
 //     most one takes effect, and it takes effect at once, whole or not at all.
-//   - An acknowledged Swap is durable, or the engine says in its [Traits] how
+//   - An acknowledged Swap is durable, or the engine declares in its [Traits] how
 //     much it can lose.
 //   - A [Version] never repeats for a key, not even after the store was rolled
 //     back to an earlier state. So a guard that was read before a rollback differs

@@ -111,9 +111,9 @@ func ClockOf(s Store) (clock Clock, ok bool) {
 	return clock, ok
 }
 
-// Named is implemented by stores that can say which store they are. Use [NameOf].
+// Named is implemented by stores that know which store they are. Use [NameOf].
 type Named interface {
-	// Name says where the store is: its engine, its servers or its folder, its
+	// Name returns where the store is: its engine, its servers or its folder, its
 	// database and its prefix. Clients that can reach different registers have
 	// different names. It is free of secrets, and it is known without asking the engine.
 	// Empty means that it is not known.
@@ -157,7 +157,7 @@ var (
 	// ErrDamaged is wrapped by errors about stored entries that can't be read: torn, altered, removed,
 	// of another program or of a newer version of this one. Trying again does not help; an operator
 	// must mend it. A swap that returns it has an unknown outcome, as with any error but ErrConflict.
-	// An engine that can't tell damage from an outage does not return it.
+	// An engine that can't distinguish damage from an outage does not return it.
 	ErrDamaged = errors.New("store: the stored entry can't be read")
 
 	// ErrNoStore is wrapped by the error of an engine's Open when its config demands an existing store,

@@ -11,7 +11,7 @@ type Traits struct {
 	Engine string
 
 	// Durable is true if an acknowledged swap survives every failure that the
-	// engine is made for. If it is false the store is lossy, and Loss says how
+	// engine is made for. If it is false the store is lossy, and Loss shows how
 	// much.
 	Durable bool
 

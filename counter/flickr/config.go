@@ -21,7 +21,7 @@ type Server struct {
 	DB *sql.DB
 }
 
-// Config says which servers there are. Servers must be given.
+// Config names the servers. Servers must be given.
 type Config struct {
 	// Servers are all ticket servers. Each must be named, also a server that is away.
 	Servers []Server

@@ -90,7 +90,7 @@ func (s *Source) Reserve(ctx context.Context, need func() int64) (counter.Range,
 		if err == nil {
 			return counter.Range{First: number, Increment: 1, Count: 1}, nil
 		}
-		if ctx.Err() != nil { // the caller's, which says nothing of the server
+		if ctx.Err() != nil { // the caller's, which shows nothing of the server
 			return counter.Range{}, err
 		}
 		errs = append(errs, err)
@@ -254,7 +254,7 @@ func (s *Source) accept(sv *server, last, number int64) error {
 	return nil
 }
 
-// Remedy says how an operator sets a server above a number that is in use, for a
+// Remedy describes how an operator sets a server above a number that is in use, for a
 // *[counter.BackwardsError]. By itself a process does not ask it again: its own draws would lift the
 // server above its own last number, and not above the others'.
 func (s *Source) Remedy(mark int64) string {
@@ -274,5 +274,5 @@ func (s *Source) skip(sv *server, err error) {
 	sv.until = s.config.Clock.Monotonic() + s.config.Skip
 }
 
-// in says which server an error is about.
+// in names the server that an error is about.
 func (sv *server) in(err error) error { return fmt.Errorf("ticket server %s: %w", sv.Name, err) }

@@ -29,7 +29,7 @@ const (
 	PostgreSQL
 )
 
-// Config says which row is counted on. DB, Dialect and Tag must be given.
+// Config names the row that is counted on. DB, Dialect and Tag must be given.
 type Config struct {
 	// DB is a pool of the caller's, on the primary. It is not closed.
 	DB *sql.DB
@@ -215,7 +215,7 @@ func whole(result sql.Result, now, amount int64) error {
 	return err
 }
 
-// Remedy says how an operator sets the row above a number that is in use, for a
+// Remedy describes how an operator sets the row above a number that is in use, for a
 // *[counter.BackwardsError].
 func (s *Source) Remedy(mark int64) string {
 	return fmt.Sprintf("set max_id of biz_tag %q in leaf_alloc to %d or more", s.config.Tag, mark+1)
@@ -235,7 +235,7 @@ func (s *Source) scan(found *sql.Row) (r row, err error) {
 	return r, err
 }
 
-// in says which row an error is about.
+// in names the row that an error is about.
 func (s *Source) in(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrUnknownTag

@@ -29,7 +29,7 @@ type Func func(ctx context.Context, args ...any) (any, error)
 // Do calls the function.
 func (f Func) Do(ctx context.Context, args ...any) (any, error) { return f(ctx, args...) }
 
-// Config says which keys are counted on. Client, Prefix and Length must be given.
+// Config names the keys that are counted on. Client, Prefix and Length must be given.
 type Config struct {
 	// Client reaches the primary.
 	Client Client
@@ -185,7 +185,7 @@ func (s *Source) retire(ctx context.Context, now time.Time) {
 	}
 }
 
-// Remedy says how an operator sets the key of a date above a number that is in use, for a
+// Remedy describes how an operator sets the key of a date above a number that is in use, for a
 // *[counter.BackwardsError].
 func (s *Source) Remedy(mark int64) string {
 	date, today := strconv.FormatInt(mark/s.base, 10), s.config.Clock.Wall().In(s.config.Zone).Format(dateForm)

@@ -40,7 +40,7 @@ const (
 // tries is how often a verb tries a transaction of its own.
 const tries = 5
 
-// Config says which series it is. Dialect and Name must be given. Texts are at most 64 bytes of
+// Config names the series. Dialect and Name must be given. Texts are at most 64 bytes of
 // visible ASCII without quotes and backslashes; upper and lower case differ.
 type Config struct {
 	Dialect      Dialect

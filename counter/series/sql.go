@@ -75,7 +75,7 @@ func DDL(d Dialect) []string {
 	return strings.Split(strings.TrimSuffix(types.Replace(tables), ";\n"), ";\n")
 }
 
-// byHand says how somebody else can make the tables.
+// byHand shows how somebody else can make the tables.
 const byHand = "'snowfence namespace schema' prints the statements for a user who may create tables"
 
 // Create makes missing tables, and leaves existing ones. It returns an error

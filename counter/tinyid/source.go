@@ -25,7 +25,7 @@ var (
 	ErrConflict = snowfence.NewError(snowfence.ClassUnavailable, "snowfence: other writers of tiny_id_info came first")
 )
 
-// Config says which row is counted on. DB and BizType must be given.
+// Config names the row that is counted on. DB and BizType must be given.
 type Config struct {
 	// DB is a pool of the caller's, on the primary. It is not closed.
 	DB *sql.DB
@@ -168,7 +168,7 @@ func (s *Source) try(ctx context.Context, tx *sql.Tx, need func() int64) (was, n
 	return was, now, err
 }
 
-// Remedy says how an operator sets the row above a number that is in use, for a
+// Remedy describes how an operator sets the row above a number that is in use, for a
 // *[counter.BackwardsError].
 func (s *Source) Remedy(mark int64) string {
 	return fmt.Sprintf("set max_id of biz_type %q in tiny_id_info to %d or more", s.config.BizType, mark)
@@ -209,7 +209,7 @@ func (s *Source) scan(found *sql.Row) (r row, err error) {
 	return r, err
 }
 
-// in says which row an error is about.
+// in names the row that an error is about.
 func (s *Source) in(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrUnknownBizType

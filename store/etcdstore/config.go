@@ -26,7 +26,7 @@ type Secret = storeurl.Secret
 // *tls.Config. The zero value trusts the system's certificates.
 type TLS = storeurl.TLS
 
-// Config says which cluster to use. Its printed form hides the password.
+// Config names the cluster to use. Its printed form hides the password.
 type Config struct {
 	// Endpoints are members of one cluster, each as host:port. At least one.
 	Endpoints []string
@@ -96,7 +96,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Password != "" && c.PasswordFile != "":
 		return c, errors.New("etcdstore: password-file: must not be given with a password")
 	case c.User != "" && c.Password == "" && c.PasswordFile == "":
-		// The library would leave the user out, and say nothing.
+		// The library would ignore the user, without an error.
 		return c, errors.New("etcdstore: user: needs a password")
 	}
 	return c, nil

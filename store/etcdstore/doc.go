@@ -49,7 +49,7 @@
 //
 // The client library repeats reads. A swap is repeated only where it is certain that no
 // server looked at its register. A full server (the alarm NOSPACE) refuses swaps with an
-// error that says so, and still reads.
+// error that names the cause, and still reads.
 //
 // # The URL
 //

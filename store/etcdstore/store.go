@@ -62,7 +62,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 
 // Open connects to the cluster that a config means, reads from it and judges its
 // version; it writes nothing. An error is returned that names the field if the
-// config is wrong, or that says why no endpoint could be used, or why the
+// config is wrong, or that shows why no endpoint could be used, or why the
 // cluster is not one to stand on. ctx bounds the attempt, and
 // nothing after it; it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
@@ -78,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.client, s.anonymous, err = s.connect()
 	if !stop() {
 		if err == nil {
-			_ = s.release() // says only that its context has ended
+			_ = s.release() // reports only that its context has ended
 		}
 		err = ended(ctx, err)
 	}
@@ -150,7 +150,7 @@ func (s *Store) connect() (client, anonymous *clientv3.Client, err error) {
 			return invoke(ctx, method, request, reply, c, options...)
 		}))
 	if client, err = clientv3.New(c); err != nil {
-		_ = anonymous.Close() // says only that it was closed
+		_ = anonymous.Close() // reports only that it was closed
 	}
 	return client, anonymous, err
 }
@@ -201,7 +201,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 		return "", fmt.Errorf("etcdstore: swap: %w", s.failure(ctx, err))
 	}
 	if err := s.same(response.Header.GetClusterId()); err != nil {
-		return "", fmt.Errorf("etcdstore: swap: %w", err) // no conflict: of this cluster's register it says nothing
+		return "", fmt.Errorf("etcdstore: swap: %w", err) // no conflict: of this cluster's register it shows nothing
 	}
 	if !response.Succeeded {
 		return "", store.ErrConflict
@@ -300,7 +300,7 @@ func ended(ctx context.Context, err error) error {
 
 // once keeps the client library from sending a transaction again. While the call's
 // context lasts, that library takes the statuses Canceled and DeadlineExceeded for the
-// end of one attempt, and repeats the request. But they say nothing of the outcome: a
+// end of one attempt, and repeats the request. But they leave the outcome open: a
 // proposal that was not answered in time has the one, and a stream that a relay gave up
 // has the other. As Unknown the library leaves them alone. It still repeats a request
 // that reached no server, and one that was refused because its token or the rights of its

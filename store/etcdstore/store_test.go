@@ -88,7 +88,7 @@ func requireUser(t *testing.T, server *testkit.Server) {
 		func() error { _, err := raw.UserGrantRole(t.Context(), "ids", "ids"); return err },
 		func() error { _, err := raw.AuthEnable(t.Context()); return err },
 	} {
-		// A busy server may say that a request timed out, and carry it out all the same.
+		// A busy server may report that a request timed out, and carry it out all the same.
 		testkit.Eventually(t, func(context.Context) error {
 			if err := step(); err != nil && !strings.Contains(err.Error(), "already exists") {
 				return err

@@ -56,7 +56,7 @@
 // copy-on-write (ext4, XFS, btrfs, ZFS, APFS) stops when it can't write its own
 // structures: each later fsync fails, until it is mounted again and its journal is replayed. One
 // without (ext2, FAT, ext4 without its journal) may forget the failure, and does not rename atomically
-// through a power failure either. It is no place for a store, and can't be told for certain.
+// through a power failure either. It is no place for a store, and can't be recognised for certain.
 //
 // A file that is torn, foreign or of a newer format is an error that names it.
 // Nothing is ever taken for absent because it cannot be read.
@@ -75,6 +75,6 @@
 // restore while all processes are stopped, and check the clock first. To copy a folder, stop its
 // processes, or take a snapshot that is atomic: a plain copy of a folder in use may hold registers that
 // are refused as damaged. A file system in memory, or a container's own layer, empties the store when
-// it goes; [Store.Warnings] tells. A disk that loses acknowledged writes takes durability away from
+// it goes; [Store.Warnings] shows it. A disk that loses acknowledged writes takes durability away from
 // everything above it.
 package filestore

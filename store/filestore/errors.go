@@ -102,7 +102,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// explain says which store an error is about.
+// explain names the store that an error is about.
 func (s *Store) explain(err error) error {
 	var f *FileError
 	switch {

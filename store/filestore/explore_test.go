@@ -43,7 +43,7 @@ func (s source) Read(b []byte) (int, error) {
 }
 
 // A world is one schedule: processes that read and swap one register on a model disk. Each
-// swap appends a letter of its own to the value, so a value tells all swaps that it rests on.
+// swap appends a letter of its own to the value, so a value shows all swaps that it rests on.
 type world struct {
 	t       *testing.T
 	seed    uint64

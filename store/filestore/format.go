@@ -23,7 +23,7 @@ import (
 //	 …  v  value
 //	 … 32  SHA-256 of all bytes before
 //
-// A later format keeps the first eight bytes, so that this version can tell it
+// A later format keeps the first eight bytes, so that this version can distinguish it
 // from damage.
 const (
 	magic      = "SNOWREG"
@@ -69,7 +69,7 @@ func decodeRegister(path string, b []byte) (store.Entry, error) {
 	keySize := int(b[24])
 	valueSize := int(binary.BigEndian.Uint16(b[25:]))
 	if size := headerSize + keySize + valueSize + sumSize; len(b) != size {
-		return store.Entry{}, damaged(path, "%d bytes, its header says %d", len(b), size)
+		return store.Entry{}, damaged(path, "%d bytes, its header gives %d", len(b), size)
 	}
 	content, sum := b[:len(b)-sumSize], b[len(b)-sumSize:]
 	if want := sha256.Sum256(content); !bytes.Equal(sum, want[:]) {

@@ -98,7 +98,7 @@ func keyAt(s shard, name string) (string, error) {
 	return key, nil
 }
 
-// A head is the one empty file in a register's folder that says by its name which
+// A head is the one empty file in a register's folder; its name shows which
 // version counts: after came after before.
 type head struct{ before, after string }
 

@@ -17,7 +17,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Config says which folder to open and how.
+// Config sets which folder to open and how.
 type Config struct {
 	// Dir is the store's folder. It must be on a local file system.
 	Dir string
@@ -95,7 +95,7 @@ func (c Config) Name() string {
 // than once.
 func Open(ctx context.Context, c Config) (*Store, error) { return openAt(ctx, c, disk.SystemAt) }
 
-// openAt opens a store as Open does, on the file system that at says.
+// openAt opens a store as Open does, on the file system that at returns.
 func openAt(ctx context.Context, c Config, at func(string) (disk.System, error)) (*Store, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {
@@ -175,7 +175,7 @@ func noStore(path string) error { return &FileError{Path: path, Err: store.ErrNo
 // findMarker returns the format of the folder's marker, and 0 if there is none. A marker
 // of any other kind is an error.
 func (s *Store) findMarker() (int, error) {
-	// A newer marker may be longer; its head tells.
+	// A newer marker may be longer; its head shows the format.
 	content, err := s.disk.Read(markerName, 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil

@@ -176,7 +176,7 @@ func TestEverythingIsForItsOwnerAlone(t *testing.T) {
 		case d.IsDir():
 			want = 0o700
 		case d.Type() == fs.ModeSymlink:
-			return nil // its own mode says nothing
+			return nil // its own mode means nothing
 		}
 		if info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)

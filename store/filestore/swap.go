@@ -106,7 +106,7 @@ func (s *Store) begin(key string, r register, version storeclient.Token, content
 }
 
 // put writes a new file. A content must be on the disk before a head names it, or a power
-// failure could leave the head with nothing behind it; an empty file says all by its name.
+// failure could leave the head with nothing behind it; an empty file has all in its name.
 // A failed fsync ends the store's use.
 func (s *Store) put(path string, content []byte) error {
 	f, err := s.disk.Create(path)

@@ -17,7 +17,7 @@ const DefaultPrefix = "snowfence"
 // label is the form of a namespace and a prefix.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// Config says which cluster to use. It is free of secrets: they are in files.
+// Config names the cluster to use. It is free of secrets: they are in files.
 type Config struct {
 	// Namespace holds the Leases. Empty means the pod's own or, with a kubeconfig, its context's.
 	Namespace string

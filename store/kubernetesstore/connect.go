@@ -20,10 +20,10 @@ type place struct {
 	config    *rest.Config
 	base      *url.URL // of every path
 	namespace string
-	tokenFile string // read for each request, since tokens are replaced within hours; empty means that the config says who asks
+	tokenFile string // read for each request, since tokens are replaced within hours; empty means that the config names who asks
 }
 
-// locate reads the files that say where the store is. It connects to nothing.
+// locate reads the files that show where the store is. It connects to nothing.
 func (c Config) locate() (at place, err error) {
 	err = rest.ErrNotInCluster
 	if c.Kubeconfig == "" && c.Context == "" {

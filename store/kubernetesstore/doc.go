@@ -4,7 +4,7 @@
 //	kubernetes:///NAMESPACE?prefix=ids&kubeconfig=/etc/snowfence/kubeconfig&context=production
 //
 // docs/engines.md is for operators. Nothing rests on watches, on the Leases' times or on any clock. There is no
-// [store.Clock]: the only time that an API server tells is a header with whole seconds, which may be of a proxy.
+// [store.Clock]: the only time that an API server gives is a header with whole seconds, which may be of a proxy.
 //
 // A register is one Lease. Its name is the prefix, a dot and the key, with dots for slashes: ids.ns.default.worker.7.
 // A key that makes no name has its hash there. Annotations hold the key, the value in quotes, a random token, and an id

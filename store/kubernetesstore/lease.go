@@ -26,7 +26,7 @@ const (
 )
 
 // leaseName is the name of the Lease of a key, and of no other: of a plain key its own text, with dots for the slashes,
-// and of any other a hash of 160 bits. A Lease says whose it is, and that is compared.
+// and of any other a hash of 160 bits. A Lease shows whose it is, and that is compared.
 func leaseName(prefix, key string) string {
 	name, plain := prefix+"."+strings.ReplaceAll(key, "/", "."), !strings.HasPrefix(key, hashed)
 	for part := range strings.SplitSeq(key, "/") {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ActiveLabel is the label of a pod that says whether it gives ids: "true" or "false".
+// ActiveLabel is the label of a pod that shows whether it gives ids: "true" or "false".
 const ActiveLabel = "snowfence.example/active"
 
 const podTime, podPause, podPauses = 5 * time.Second, time.Second, 30 * time.Second // of a write, and between two
@@ -33,7 +33,7 @@ func OpenPod(name string) (*Pod, error) {
 	return &Pod{client: client, path: path, wanted: make(chan string, 1)}, nil
 }
 
-// Set says whether the pod gives ids. It does not wait. One goroutine may call it.
+// Set records whether the pod gives ids. It does not wait. One goroutine may call it.
 func (p *Pod) Set(active bool) {
 	select {
 	case <-p.wanted:
@@ -43,7 +43,7 @@ func (p *Pod) Set(active bool) {
 }
 
 // Run writes the label at first, since the container before may have left it, and whenever Set changes it. A write that
-// fails is told, and tried again after a pause. When ctx ends Run takes the label away, or fails to within podTime.
+// fails is reported, and tried again after a pause. When ctx ends Run takes the label away, or fails to within podTime.
 func (p *Pod) Run(ctx context.Context, failed func(error)) {
 	want, written, pause := "false", "", podPause
 	for ctx.Err() == nil {

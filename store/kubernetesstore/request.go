@@ -24,7 +24,7 @@ const (
 	maxAnswer = 16 << 20 // bytes of an answer: a page of the longest values has some 15 MiB
 	maxPause  = 10 * time.Second
 	reads     = 5          // how often a read is sent at the most
-	auditID   = "Audit-Id" // the header that says which request an answer is to
+	auditID   = "Audit-Id" // the header that names the request of an answer
 )
 
 // refusal is the answer of failure within an error, or the zero one. Without a reason it is of no API server.

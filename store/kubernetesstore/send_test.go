@@ -29,7 +29,7 @@ type reply struct {
 	cached bool // it repeats another request's Audit-Id
 }
 
-// server answers requests as the test says, and keeps them.
+// server answers requests by the test's function, and keeps them.
 type server struct {
 	answer   func(*http.Request) reply
 	requests []string // method, path and query
@@ -105,7 +105,7 @@ func TestAnswerFromACacheIsRefused(t *testing.T) {
 	}
 }
 
-// TestRejectedSwapIsJudgedByItsRegister answers a swap in every way that says that nothing was written.
+// TestRejectedSwapIsJudgedByItsRegister answers a swap in every way that means that nothing was written.
 func TestRejectedSwapIsJudgedByItsRegister(t *testing.T) {
 	prev := store.Version(token + ".7")
 	other := strings.Repeat("f", len(token))

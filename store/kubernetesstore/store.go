@@ -44,7 +44,7 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 }
 
 // Open reads from the namespace that a config means; it writes nothing. An error is returned that names the field or the
-// file if the config is wrong, or that says why the server could not be used. ctx bounds the attempt, and nothing after
+// file if the config is wrong, or that shows why the server could not be used. ctx bounds the attempt, and nothing after
 // it; it takes 10 seconds at the most.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	s, err := c.client()
@@ -103,7 +103,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 	return e, err
 }
 
-// get reads a Lease, or returns [store.ErrNotFound] if the server says that there is none of that name.
+// get reads a Lease, or returns [store.ErrNotFound] if the server reports that there is none of that name.
 func (s *Store) get(ctx context.Context, name string) (*coordination.Lease, error) {
 	l := &coordination.Lease{}
 	err := s.read(ctx, s.leases+"/"+name, l)

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store/storetest"
 )
 
-// clock is a monotonic clock that moves when told to.
+// clock is a monotonic clock that moves when the test moves it.
 type clock struct{ now time.Duration }
 
 func (c *clock) Wall() time.Time          { return time.Unix(0, 0).Add(c.now) }

@@ -44,7 +44,7 @@ func (a *answers) Take(b []byte) error {
 		// The last two of a message are its end.
 		for i, end := range "\r\n" {
 			if at := len(part) - 2 + i + left; at >= 0 && at < len(part) && rune(part[at]) != end {
-				return errors.New("a message that does not end where its length says")
+				return errors.New("a message without CRLF where its length ends")
 			}
 		}
 		return nil

@@ -17,7 +17,7 @@ const (
 	// DefaultPrefix begins the keys of a store whose config leaves the prefix empty.
 	DefaultPrefix = "snowfence"
 
-	// DefaultLoss is the loss of a store whose config says nothing of it: for how
+	// DefaultLoss is the loss of a store whose config leaves it open: for how
 	// long a write may be without a sync with sync_interval as it is by default
 	// (https://docs.nats.io/running-a-nats-service/configuration), and some more.
 	//

@@ -20,7 +20,7 @@ type dialer func(network, address string) (net.Conn, error)
 // Dial calls d.
 func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
-// SkipTLSHandshake is asked by the client, and says that d has seen to TLS.
+// SkipTLSHandshake returns true to the client, since d has seen to TLS.
 func (dialer) SkipTLSHandshake() bool { return true }
 
 // greeted is a connection whose first line was read, and is read again.

@@ -41,7 +41,7 @@
 // register. This is outside the promise.
 //
 // A swap is sent once. When its reply is lost, the outcome is unknown, and the error
-// says so. A bucket that was deleted and made again is [store.ErrDamaged] until the
+// reports it. A bucket that was deleted and made again is [store.ErrDamaged] until the
 // store is opened again. So is a message that another program wrote, or that the server
 // can't read. NATS 2.9 keeps its time to itself, so [store.Clock] is missing.
 //

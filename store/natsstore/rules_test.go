@@ -63,7 +63,7 @@ func TestNATSKeepsEveryRule(t *testing.T) {
 			{Bytes: "MSG x 1 -1\r\n", Wrong: "a message whose length"},
 			{Bytes: "HMSG x 1 9223372036854775807 9223372036854775807\r\n", Wrong: "a message whose length"},
 			{Bytes: "hmsg x 1 12 2\r\n", Wrong: "a message of 2 bytes with a header of 12"},
-			{Bytes: "MSG x 1 2\r\nabcd\r\n", Wrong: "does not end where its length says"},
+			{Bytes: "MSG x 1 2\r\nabcd\r\n", Wrong: "without CRLF where its length ends"},
 			{Bytes: "MSG x\r\n", Wrong: "must have a subject"},
 			{Bytes: "MSG x 1 1\r2\r\n", Wrong: "must have words and end in CRLF"},
 			{Bytes: "INFO {" + long, Wrong: "a line of more than"},

@@ -22,7 +22,7 @@ import (
 
 const (
 	attemptLimit = 10 * time.Second // to connect and to judge the bucket
-	connectLimit = 2 * time.Second  // for one server to say hello
+	connectLimit = 2 * time.Second  // for one server to greet
 	judgeEvery   = 30 * time.Second // how often the bucket's settings are looked at
 
 	// A server that has left two pings unanswered is taken for gone.
@@ -155,7 +155,7 @@ func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 		current.unfit.Store(nil)
 		return nil
 	}
-	// An outage says nothing about the bucket.
+	// An outage shows nothing about the bucket.
 	if refused := new(*ServerError); errors.As(err, refused) || errors.Is(err, store.ErrDamaged) {
 		current.unfit.Store(&err)
 	}
@@ -163,7 +163,7 @@ func (s *Store) judgeAgain(ctx context.Context, current *session) error {
 	return err
 }
 
-// judgeBucket reads the bucket's settings and says whether they will do. The
+// judgeBucket reads the bucket's settings, and returns an error unless they will do. The
 // bucket is made if it is missing and was never seen, unless it has to exist. One
 // that was made again since has forgotten every register, and is not taken for the other.
 func (s *Store) judgeBucket(ctx context.Context, current *session) error {

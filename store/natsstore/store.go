@@ -212,7 +212,7 @@ func (s *Store) failed(ctx context.Context, verb string, err error) error {
 
 // read returns the register at key. The server reports an unreadable message as missing, but still
 // counts it. One that it gave up when it read its files after a crash is not counted either: nothing
-// tells it from one that never was.
+// distinguishes it from one that never was.
 func (s *Store) read(ctx context.Context, current *session, key string) (store.Entry, error) {
 	e, err := s.last(ctx, current, key)
 	if !errors.Is(err, store.ErrNotFound) {

@@ -211,7 +211,7 @@ func TestOpenClientSurvivesBrokenConnections(t *testing.T) {
 	}
 	proxy.Heal()
 	survives("a cut")
-	// A connection to a machine that is gone is not reset: pings tell.
+	// A connection to a machine that is gone is not reset: pings show it.
 	proxy.Drop()
 	gone := current(s).conn
 	testkit.Eventually(t, func(context.Context) error {

@@ -15,7 +15,7 @@ const (
 	// DefaultPrefix begins the keys of a store whose config leaves the prefix empty.
 	DefaultPrefix = "snowfence:"
 
-	// DefaultLoss is the loss of a store whose config neither says one nor
+	// DefaultLoss is the loss of a store whose config neither sets one nor
 	// asserts that it is durable. It is made for min-replicas-max-lag as it is by
 	// default: for how long a primary goes on accepting writes after its replica
 	// fell silent, and some more.

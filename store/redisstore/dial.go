@@ -97,7 +97,7 @@ func dialer(config *tls.Config) func(ctx context.Context, network, address strin
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := storeclient.Dial(ctx, network, address, config)
 		if err != nil {
-			return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection tells it
+			return broken{&unreached{text: err.Error()}}, nil //nolint:nilerr // the connection returns it
 		}
 		return storeclient.NewGuard(address, newAnswers(), connection.Close).Conn(connection), nil
 	}

@@ -39,7 +39,7 @@ func TestUnfitServerIsRefusedByName(t *testing.T) {
 	}{
 		{"evicts", []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}, redisstore.Config{}, "maxmemory_policy"},
 		{"forgets", []string{"--appendonly", "no"}, redisstore.Config{}, "aof_enabled"},
-		{"syncs late, and is said to be durable", []string{"--appendfsync", "everysec"}, redisstore.Config{Durable: true}, "appendfsync"},
+		{"syncs late, and is declared durable", []string{"--appendfsync", "everysec"}, redisstore.Config{Durable: true}, "appendfsync"},
 		{"is a cluster's", []string{"--cluster-enabled", "yes"}, redisstore.Config{}, "redis_mode"},
 		{"outlasts the loss", []string{"--min-replicas-to-write", "1"}, redisstore.Config{Loss: 12900 * time.Millisecond}, "min-replicas-max-lag"},
 		{"is a replica", []string{"--replicaof", "127.0.0.1 1"}, redisstore.Config{}, "role"},

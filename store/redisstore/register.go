@@ -43,7 +43,7 @@ func damaged(key, what string) error {
 
 // The names below can't collide with each other, whatever two stores' prefixes
 // are: keys of package store are free of colons, so the last colon of a name
-// tells which of the two it is, and whose.
+// shows which of the two it is, and whose.
 
 func (c *Config) registerName(key string) string { return c.Prefix + "register:" + key }
 

@@ -84,7 +84,7 @@ func FuzzParseURL(f *testing.F) {
 	servertest.FuzzURLs(f, redisstore.ParseURL, "redis://me:hunter2@[::1]:1,b/0?prefix=a:&loss=1s&sentinel=x", "rediss://a?ca=/no&durable=true", "redis://u:hunter2/@a")
 }
 
-// urlOf names a store. Of several servers it says the loss, which nothing bounds.
+// urlOf names a store. Of several servers it sets the loss, which nothing bounds.
 func urlOf(p servertest.Place) string {
 	u := url.URL{Scheme: "redis", Host: strings.Join(p.Addresses, ","), Path: "/" + p.Space}
 	if p.User+p.Password != "" {

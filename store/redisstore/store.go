@@ -82,7 +82,7 @@ func (s *Store) Swap(ctx context.Context, key string, prev store.Version, value 
 	text := string(value)
 	outcome, err := call(ctx, s, func(ctx context.Context, client *redis.Client) (string, error) {
 		names := []string{s.config.registerName(key), s.config.indexName()}
-		// A server that has forgotten the script says NOSCRIPT and has not run it;
+		// A server that has forgotten the script answers NOSCRIPT and has not run it;
 		// only then it is sent once more, with its text.
 		return s.swap.Run(ctx, client, names, key, string(prev), token.String(), text).Text()
 	})
@@ -175,7 +175,7 @@ func (s *Store) GoString() string { return s.String() }
 
 // get reads one register. The index comes first: a register that it showed before must be there, since
 // registers are never deleted. An empty text and a missing text are alike to GETRANGE, and a register
-// is neither: a swap tells them apart.
+// is neither: a swap distinguishes them.
 func (s *Store) get(ctx context.Context, client *redis.Client, key string) (store.Entry, error) {
 	var indexed *redis.FloatCmd
 	var stored *redis.StringCmd
@@ -257,7 +257,7 @@ func call[T any](ctx context.Context, s *Store, request func(context.Context, *r
 	return value, discreet(err)
 }
 
-// outcome says whether a server answered. The other two errors come from making a connection: nothing was sent.
+// outcome reports whether a server answered. The other two errors come from making a connection: nothing was sent.
 func outcome(err error) storeclient.Outcome {
 	var unfit *ServerError
 	var away *unreached
@@ -287,7 +287,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// describe says which request failed. Errors of the contract that need no such
+// describe names the failed request. Errors of the contract that need no such
 // word stay as they are.
 func describe(verb, key string, err error) error {
 	if err = spoiled(key, err); err == nil || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrClosed) {
@@ -297,7 +297,7 @@ func describe(verb, key string, err error) error {
 }
 
 // spoiled returns the error of a command on a register: that of a damaged one where the server
-// says that its key holds something else.
+// reports that its key holds something else.
 func spoiled(key string, err error) error {
 	if refused(err) && strings.Contains(err.Error(), "WRONGTYPE") {
 		return damaged(key, "something else is in its place: "+err.Error())

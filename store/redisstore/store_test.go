@@ -128,7 +128,7 @@ func TestListOutlivesAnAnswerThatIsTooShort(t *testing.T) {
 	s, server := opened(t, "--rename-command", "GETRANGE", "gone", "--rename-command", "LRANGE", "GETRANGE")
 	command(t, server, "ZADD snowfence:index: 0 key")
 	if err := servertest.Listed(t.Context(), s, "", func(e store.Entry) { t.Errorf("lists %+v", e) }); err == nil {
-		t.Error("the list is said to be whole")
+		t.Error("the list is taken for whole")
 	}
 }
 
@@ -168,7 +168,7 @@ func TestServerThatRefusesToLetUsInIsNoDamage(t *testing.T) {
 }
 
 // TestSwapIsNeverRepeated counts the server's commands: the client library
-// repeats a request three times unless told otherwise, after each of these.
+// repeats a request three times unless set otherwise, after each of these.
 func TestSwapIsNeverRepeated(t *testing.T) {
 	s, server := opened(t)
 	loadScript(t, s)

@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/internal/storeurl"
 )
 
-// DefaultLoss is the loss of a store whose config neither says one nor asserts
+// DefaultLoss is the loss of a store whose config neither sets one nor asserts
 // that it is durable. A server's settings can't bound the lag of a replica that is promoted; whatever
 // promotes it does. The default covers a failover that promotes none which lags by more than 10 s: 2 s
 // more for a lag in whole seconds that is measured once a second, and 6 ms for a holder's clock that
@@ -36,7 +36,7 @@ type TLS = storeurl.TLS
 //
 // It may return driver.ErrBadConn only if the server did not take the statement, since
 // database/sql then sends it again. pgx and go-sql-driver keep to this: they wrote
-// nothing, or, go-sql-driver with rejectReadOnly, the server said that it refused.
+// nothing, or, go-sql-driver with rejectReadOnly, the server reported that it refused.
 //
 // Before synchronous standbys of PostgreSQL the driver must not ask the server to cancel
 // a statement when a context ends: a commit that waits would be shown and acknowledged.
@@ -46,7 +46,7 @@ type Driver struct {
 	Connector func(Server) (driver.Connector, error)
 
 	// Duplicate reports whether an error is MySQL's number 1062, a duplicate
-	// key, which only the driver's own type tells. Required for MySQL, and not
+	// key, which only the driver's own type shows. Required for MySQL, and not
 	// used for PostgreSQL.
 	Duplicate func(error) bool
 }
@@ -76,7 +76,7 @@ type Config struct {
 	// every new connection. Either they or DB must be given.
 	Endpoints []string
 
-	// Database, User and Password say how to log in at the endpoints. The first line
+	// Database, User and Password are used to log in at the endpoints. The first line
 	// of PasswordFile is the password instead. It is read at every new connection, so
 	// it may change.
 	Database, User string

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	dialLimit = 3 * time.Second // of one attempt, until the server has told its settings
+	dialLimit = 3 * time.Second // of one attempt, until the server has reported its settings
 
 	// connections is how many the store has at most, idleConnections how many
 	// of them wait for work.

@@ -27,7 +27,7 @@
 //     and fsync=off, where a crashed machine never comes back with its own disk.
 //   - MySQL's READ UNCOMMITTED
 //   - a table that is UNLOGGED, or of another shape
-//   - a setting that matters and that the server does not tell
+//   - a setting that matters and that the server does not report
 //
 // # Loss
 //
@@ -45,7 +45,7 @@
 // # Swaps
 //
 // A swap is one statement in a transaction of its own. The server locks the row,
-// compares the version, and says how many rows it changed: one or none. Nothing stays
+// compares the version, and reports how many rows it changed: one or none. Nothing stays
 // in the session, so PgBouncer may stand between. The statement itself compares settings that its other
 // clients leave there by SET with the judged ones: in another session it is without effect, and the call
 // returns a [*ServerError] that names the setting. Each Get does the same. Statements name the table's

@@ -45,7 +45,7 @@ type rule struct {
 	why  string
 
 	excused bool // by a loss that is given
-	silent  bool // a server that does not tell it is fit
+	silent  bool // a server that does not report it is fit
 }
 
 // postgresRules must hold for PostgreSQL.
@@ -53,7 +53,7 @@ func postgresRules() []rule {
 	return []rule{
 		{name: "in_recovery", fit: []string{"off"}, why: "the server is a standby, and its primary decides"},
 		{name: "transaction_read_only", fit: []string{"off"}, why: "a standby, or a primary that was replaced"},
-		{name: "row_security_active", fit: []string{"f"}, why: "rows may be hidden", silent: true}, // told of a table alone
+		{name: "row_security_active", fit: []string{"f"}, why: "rows may be hidden", silent: true}, // reported of a table alone
 		{name: "fsync", fit: []string{"on"}, excused: true},
 		{name: "full_page_writes", fit: []string{"on"}, excused: true},
 		{name: "data_sync_retry", fit: []string{"off"}, why: "a sync that succeeds after one that failed proves nothing", silent: true},
@@ -121,7 +121,7 @@ func (r rule) judge(s settings, p promise) error {
 	case value == "" && r.silent, r.excused && p.declared:
 		return nil
 	case value == "":
-		return unfit("the server does not tell its setting %s", r.name)
+		return unfit("the server does not report its setting %s", r.name)
 	case slices.ContainsFunc(r.fit, func(fit string) bool { return strings.EqualFold(fit, value) }):
 		return nil
 	}
@@ -144,7 +144,7 @@ func judgePostgres(s settings, p promise) error {
 	commit, standbys := s["synchronous_commit"], s["synchronous_standby_names"]
 	switch {
 	case commit == "" || s["wal_writer_delay"] == "":
-		return unfit("the server does not tell its settings synchronous_commit and wal_writer_delay")
+		return unfit("the server does not report its settings synchronous_commit and wal_writer_delay")
 	case commit == "off" && p.durable:
 		return unfit("synchronous_commit is off: must not be for a durable store")
 	case (commit == "local" || commit == "remote_write") && p.durable && standbys != "":
@@ -169,9 +169,9 @@ func judgeMySQL(s settings, p promise) error {
 	flush, binlog, sync, method := s["innodb_flush_log_at_trx_commit"], s["log_bin"], s["sync_binlog"], s["innodb_flush_method"]
 	switch {
 	case flush == "" || s["innodb_flush_log_at_timeout"] == "" || binlog == "":
-		return unfit("the server does not tell its settings innodb_flush_log_at_trx_commit, innodb_flush_log_at_timeout and log_bin")
+		return unfit("the server does not report its settings innodb_flush_log_at_trx_commit, innodb_flush_log_at_timeout and log_bin")
 	case s["transaction_isolation"]+s["tx_isolation"] == "":
-		return unfit("the server tells neither its setting transaction_isolation nor tx_isolation")
+		return unfit("the server reports neither its setting transaction_isolation nor tx_isolation")
 	case (strings.EqualFold(method, "nosync") || strings.EqualFold(method, "littlesync")) && !p.declared:
 		return unfit("innodb_flush_method is %s: must be another, unless %s", method, declared)
 	case !off(binlog) && off(s["sql_log_bin"]):

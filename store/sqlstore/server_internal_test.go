@@ -68,8 +68,8 @@ func TestPostgresIsJudgedByItsSettings(t *testing.T) {
 		{"local beside standbys", settings{"synchronous_commit": "local", "synchronous_standby_names": "*"}, usual, ""},
 		{"written beside standbys, durable", settings{"synchronous_commit": "remote_write", "synchronous_standby_names": "*"}, durable, "remote_write"},
 		{"remote_apply, durable", settings{"synchronous_commit": "remote_apply", "synchronous_standby_names": "*"}, durable, ""},
-		{"says nothing", settings{"fsync": ""}, usual, "does not tell its setting fsync"},
-		{"says nothing of commits", settings{"synchronous_commit": ""}, usual, "does not tell its settings synchronous_commit"},
+		{"reports nothing", settings{"fsync": ""}, usual, "does not report its setting fsync"},
+		{"reports nothing of commits", settings{"synchronous_commit": ""}, usual, "does not report its settings synchronous_commit"},
 	})
 }
 
@@ -126,7 +126,7 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"torn pages, declared", settings{"innodb_doublewrite": "OFF"}, second, ""},
 		{"torn pages that are mended, durable", settings{"innodb_doublewrite": "DETECT_AND_RECOVER"}, durable, ""},
 		{"MariaDB's fast doublewrite, durable", settings{"innodb_doublewrite": "fast"}, durable, ""},
-		{"says nothing of doublewrite", settings{"innodb_doublewrite": ""}, durable, "does not tell its setting innodb_doublewrite"},
+		{"reports nothing of doublewrite", settings{"innodb_doublewrite": ""}, durable, "does not report its setting innodb_doublewrite"},
 		{"under repair", settings{"innodb_force_recovery": "1"}, halfMinute, "innodb_force_recovery"},
 		{"cluster's node by itself", settings{"wsrep_provider": "/usr/lib/galera.so"}, halfMinute, "wsrep_on"},
 		{"cluster's node", settings{"wsrep_provider": "/usr/lib/galera.so", "wsrep_on": "ON"}, durable, ""},
@@ -137,7 +137,7 @@ func TestMySQLIsJudgedByItsSettings(t *testing.T) {
 		{"semi-synchronous for a day, durable", semi(settings{"rpl_semi_sync_master_timeout": "86400000"}), durable, ""},
 		{"semi-synchronous but when alone, durable", semi(settings{"rpl_semi_sync_master_wait_no_slave": "OFF"}), durable, "wait_no_slave"},
 		{"semi-synchronous by the newer name, durable", settings{"rpl_semi_sync_source_enabled": "ON", "rpl_semi_sync_source_wait_point": "AFTER_SYNC", "rpl_semi_sync_source_timeout": "10000"}, durable, "rpl_semi_sync_source_timeout"},
-		{"says nothing", settings{"log_bin": ""}, usual, "does not tell"},
+		{"reports nothing", settings{"log_bin": ""}, usual, "does not report"},
 	})
 }
 

@@ -63,7 +63,7 @@ func (s *Store) judge(settings settings) error {
 	return s.dialect.judge(settings, s.promise)
 }
 
-// judgeKind returns a *ServerError for a table that can't hold registers. MySQL tells its kind at opening alone.
+// judgeKind returns a *ServerError for a table that can't hold registers. MySQL reports its kind at opening alone.
 func (s *Store) judgeKind(kind string) error {
 	if s.dialect == PostgreSQL {
 		if reason := judgePostgresKind(kind); reason != "" {
@@ -198,7 +198,7 @@ func (s *Store) resolve(ctx context.Context) error {
 	return nil
 }
 
-// explain says which call failed. Where the store was closed or the context
+// explain names the failed call. Where the store was closed or the context
 // ended meanwhile that is the cause, whatever the driver makes of it.
 func (s *Store) explain(ctx context.Context, verb, what string, err error) error {
 	if unfit := new(ServerError); s.dialect == MySQL && !errors.As(err, &unfit) {
@@ -212,7 +212,7 @@ func (s *Store) explain(ctx context.Context, verb, what string, err error) error
 	}
 	var refused interface{ SQLState() string }
 	if errors.As(err, &refused) && refused.SQLState() == "42501" { // insufficient_privilege
-		return fmt.Errorf("sqlstore: %s %q: %w; if the user has the right, another client of the pooler said SET ROLE", verb, what, err)
+		return fmt.Errorf("sqlstore: %s %q: %w; if the user has the right, another client of the pooler sent SET ROLE", verb, what, err)
 	}
 	return fmt.Errorf("sqlstore: %s %q: %w", verb, what, err)
 }

@@ -69,7 +69,7 @@ func (e expression) statements(d Dialect, t string) statements {
 	get, look := columns+t+" AS r WHERE r.", columns+"(SELECT 1) AS one LEFT JOIN "+t+" AS r ON r."
 	page := fmt.Sprintf("LIMIT %d", pageSize)
 	if d == MySQL {
-		// Plain INSERT says 1062 where the key exists. INSERT IGNORE would turn other
+		// Plain INSERT fails with 1062 where the key exists. INSERT IGNORE would turn other
 		// failures into warnings, ON DUPLICATE KEY UPDATE counts differently under the
 		// client's flag for found rows, and WHERE NOT EXISTS does not see the row that another
 		// transaction has not committed yet.

@@ -226,8 +226,8 @@ func (s *Store) Close() error {
 	})
 }
 
-// on calls f with a connection, and the session that was judged last, in the time of one call. Its error says which
-// call failed.
+// on calls f with a connection, and the session that was judged last, in the time of one call. Its error names the
+// failed call.
 func (s *Store) on(ctx context.Context, verb, what string, f func(context.Context, *sql.Conn, *judged) error) error {
 	if err := s.life.Usable(ctx); err != nil {
 		return err

@@ -42,7 +42,7 @@ func TestURLSaysWhereAndHow(t *testing.T) {
 	}
 }
 
-// shown shows all that a URL can say, the password and the files of TLS too.
+// shown shows all that a URL can set, the password and the files of TLS too.
 func shown(c sqlstore.Config) string {
 	tls := c.TLS
 	c.TLS = nil

@@ -62,7 +62,7 @@ func createOnce(p *probe) {
 
 func contention(p *probe) {
 	// The register is a list of labels, and every swap appends one of its own.
-	// So the last value tells which swaps took effect, how often and in which
+	// So the last value shows which swaps took effect, how often and in which
 	// order, and a swap that was lost is missing.
 	key := p.key("labels")
 	const goroutines, swaps = 8, 10

@@ -62,7 +62,7 @@ func keyRefused(p *probe) {
 			p.failf("%s %q: error %v, want a *KeyError", call, key, err)
 		}
 		if k.Key != key || k.Reason == "" || k.Field == "" {
-			p.failf("%s %q: the error says %+v: it must name the field, the key and the limit", call, key, *k)
+			p.failf("%s %q: the error is %+v: it must name the field, the key and the limit", call, key, *k)
 		}
 	}
 	for _, key := range append([]string{""}, bad...) {
@@ -122,7 +122,7 @@ func valueRefused(p *probe) {
 		_, err := p.a.Swap(p.ctx, key, "", make([]byte, size))
 		var v *store.ValueError
 		if !errors.As(err, &v) || v.Size != size {
-			p.failf("swap to a value of %d bytes: error %v, want a *ValueError that says so", size, err)
+			p.failf("swap to a value of %d bytes: error %v, want a *ValueError with that size", size, err)
 		}
 	}
 	p.absent(p.a, key)

@@ -101,7 +101,7 @@ func (t *tardy) Swap(ctx context.Context, key string, prev store.Version, value 
 }
 
 // deliver carries late swaps out. Their outcomes stay unknown: their
-// senders were told that it is unknown.
+// senders got the answer that it is unknown.
 func (t *tardy) deliver(ctx context.Context) {
 	if t.calls.Add(1)%3 == 0 {
 		_ = t.Store.Deliver(ctx)

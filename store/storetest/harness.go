@@ -31,7 +31,7 @@ type Harness struct {
 	// engine has no such place.
 	OpenLossy func(context.Context) (client store.Store, loseNext func(), err error)
 
-	// Flaky says that calls may fail now and then without cause, as behind a bad network.
+	// Flaky is true if calls may fail now and then without cause, as behind a bad network.
 	// The suite then reads again, and resolves unknown outcomes as a careful user does.
 	// Otherwise an unexpected error is a violation.
 	Flaky bool

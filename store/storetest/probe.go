@@ -307,7 +307,7 @@ func (p *probe) conflicts(s store.Store, key string, prev store.Version, value s
 	}
 }
 
-// refusals calls every verb of the first client, and says which do not return the
+// refusals calls every verb of the first client, and reports which do not return the
 // error that they should.
 func (p *probe) refusals(ctx context.Context, key string, version store.Version, want error) error {
 	_, getErr := p.a.Get(ctx, key)

@@ -99,7 +99,7 @@ func versionUnique(p *probe) {
 			s = p.b
 		}
 		// Four different values again and again, two equal ones in a row. But
-		// where a value must tell whose swap took effect, all differ.
+		// where a value must show whose swap took effect, all differ.
 		value := swaps / 2 % 4
 		if p.harness.Flaky {
 			value = swaps

@@ -35,7 +35,7 @@ func Rules() []Rule {
 		// concurrency.go
 		{"create-once", "Of clients that create one key at once, exactly one succeeds.", createOnce},
 		{"contention", "Of swaps that race, each takes effect once or not at all, and none that was acknowledged is lost.", contention},
-		{"conflict-true", "ErrConflict tells the truth: the only writer of a register, under its current version, never meets it.", conflictTrue},
+		{"conflict-true", "ErrConflict is true: the only writer of a register, under its current version, never meets it.", conflictTrue},
 		{"lost-reply", "A swap whose reply was lost returns neither ErrConflict, if it took effect, nor success, if it did not; and the engine does not repeat it.", lostReply},
 		{"resend", "A swap that is sent again, with the same bytes under the same version, takes effect at most once.", resend},
 		{"context-ended", "A call under a context that has ended returns the context's error, and a swap does not take effect.", contextEnded},

@@ -30,7 +30,7 @@
 // store allows.
 //
 // Each swap is sent once. When its connection is lost, the outcome is unknown, and the
-// error says so. The client reconnects by itself, to any endpoint. While there is no
+// error reports it. The client reconnects by itself, to any endpoint. While there is no
 // session, calls wait until their context ends, and nothing is sent. Sessions may
 // expire: nothing is bound to one.
 //

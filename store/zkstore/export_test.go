@@ -6,7 +6,7 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// SessionID tells sessions of the ensemble apart.
+// SessionID distinguishes sessions of the ensemble.
 func (s *Store) SessionID() int64 { return s.session.client.SessionID() }
 
 // Abandoned counts the calls that the client library has not returned from.

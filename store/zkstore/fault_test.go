@@ -180,7 +180,7 @@ func TestSwapsGoOnAfterTheLeaderWasKilled(t *testing.T) {
 }
 
 // releaseIsJudged looks at the release of ZooKeeper that is installed, as members
-// of an ensemble tell it.
+// of an ensemble report it.
 func releaseIsJudged(t *testing.T, c zkstore.Config) {
 	t.Helper()
 	said := ""

@@ -108,7 +108,7 @@ func (f *frames) look() error {
 }
 
 // fits returns an error unless a packet has room for as many things, each of some bytes at
-// least, as the number behind its header says.
+// least, as the number behind its header declares.
 func fits(what string, head []byte, size, each int) error {
 	if len(head) < looked {
 		return nil // the client library sees that the packet is too short

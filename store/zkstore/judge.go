@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/internal/storeclient"
 )
 
-// secondLook is the pause before servers are asked again that both say they lead: a
+// secondLook is the pause before servers are asked again that both claim to lead: a
 // leader that was replaced may not know it yet.
 const secondLook = time.Second
 
@@ -77,7 +77,7 @@ func (s *session) ask(ctx context.Context, address, word string) string {
 //   - a member before 3.9.3 that restarts, or changes its leader, can miss acknowledged writes
 //     in its log (ZOOKEEPER-4785, 4712 and 3911).
 //
-// lossy says that the operator allows for it.
+// lossy is true if the operator allows for it.
 func sound(answers []string, lossy bool) (warnings []string, err error) {
 	modes, answered := map[string]int{}, 0
 	for _, answer := range answers {

@@ -23,7 +23,7 @@ const opening = "snowfence 1 "
 var errExhausted = errors.New("zkstore: the register has been swapped 2³¹−1 times, as often as ZooKeeper can count")
 
 // guard is the content of a store.Version. ZooKeeper compares the number alone. The key makes it a
-// guard of one register only, and the token tells two states of one number apart, which a rollback can
+// guard of one register only, and the token distinguishes two states of one number, which a rollback can
 // bring about.
 //
 // Until an operator removes nodes or takes the ensemble back to an earlier state, the

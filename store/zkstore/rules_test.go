@@ -18,7 +18,7 @@ import (
 )
 
 // Snapshot is missing: ZooKeeper compares a number that a rollback takes back,
-// as the package's comment says.
+// as the package's comment explains.
 func TestZooKeeperKeepsEveryRule(t *testing.T) {
 	// The first request of a session is number 1.
 	header := func(kind uint32, rest ...uint32) string { return packet(append([]uint32{kind, 0, 1, 0}, rest...)...) }

@@ -176,7 +176,7 @@ func (s *session) close() error {
 			// one that does not is given up after a second.
 			s.client.Close()
 		} else {
-			// No server could be told, and the client would wait for it all the same.
+			// No server could be notified, and the client would wait for it all the same.
 			go s.client.Close()
 		}
 		s.leave()
@@ -206,7 +206,7 @@ func (s *session) authenticate(user string, password storeurl.Secret) func(conte
 	}
 }
 
-// isLoss reports whether an error says that the connection was lost, and the
+// isLoss reports whether an error shows that the connection was lost, and the
 // request with it or not.
 func isLoss(err error) bool {
 	var network net.Error

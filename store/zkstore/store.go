@@ -36,9 +36,9 @@ func OpenURL(ctx context.Context, url string) (*Store, error) {
 
 // Open connects to the ensemble, judges it, and creates the prefix if it does not
 // exist and it may. It returns an error that names the field if the config is
-// wrong, one that says why the servers are not to be relied on, one that is
+// wrong, one that shows why the servers are not to be relied on, one that is
 // [store.ErrNoStore] if there is no prefix and none may be created, and
-// one that tells why if no server grants a session within 15 seconds, or the
+// one that shows why if no server grants a session within 15 seconds, or the
 // context's end. ctx bounds the attempt, and nothing after it.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	c, err := c.withDefaults()
@@ -261,7 +261,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	return nil
 }
 
-// wrap names the failed request, unless the error says all.
+// wrap names the failed request, unless the error is complete without it.
 func wrap(verb, key string, err error) error {
 	if err == nil || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrClosed) {
 		return err
