@@ -1,7 +1,7 @@
 /*
  * The lease protocol of one worker id, for the model checker spin.
  *
- * README.md beside this file says what was searched and what is left out, and
+ * README.md beside this file lists what was searched and what is left out, and
  * docs/proof.md explains the protocol. model.sh runs it. The protocol itself is
  * internal/lease; the Go functions are named where their counterparts stand.
  *

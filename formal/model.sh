@@ -188,7 +188,7 @@ case ${1-} in
 	search '2 nodes, 2 ticks, requests in a life 2, lossy store, untidied' none '-DTICKS=2 -DLIFE -DLOSSY -DUNTIDY' -O1 -m1000000
 	wait ;;
 soak)
-	# Those that may be cut short say so.
+	# Those that may be cut short report it.
 	time=-Q${MINUTES:-30}
 	prove 2 4 2 lossy
 	prove 2 6 2 lossy reach

@@ -4,7 +4,7 @@ metadata:
   labels:
     {{- include "snowfence.labels" . | nindent 4 }}
     {{- if eq .Values.kind "Pair" }}
-    snowfence.example/active: "false" # the pod itself says when it gives ids
+    snowfence.example/active: "false" # the pod itself sets it when it gives ids
     {{- end }}
   annotations:
     snowfence.example/config: {{ include "snowfence.config" . | sha256sum | trunc 16 | quote }} # a changed configuration restarts the pods
