@@ -1,7 +1,7 @@
 // Package snowfence makes unique 64-bit ids of the Snowflake family and reads
 // those of other systems.
 //
-// An [ID] is a number whose bits are a time, a worker id and a sequence. A [Layout] says which bits
+// An [ID] is a number whose bits are a time, a worker id and a sequence. A [Layout] sets which bits
 // are which, and since when the time counts. It composes ids, takes them apart, and gives the
 // bounds of an instant for range queries. [Presets] has the layouts of other systems. A [Generator]
 // makes the ids of one worker.
@@ -9,7 +9,7 @@
 // # What it promises
 //
 //   - An id of 63 bits survives every encoding here exactly, and in fixed width
-//     sorts as the numbers do. Parsers say what is wrong with a text and where;
+//     sorts as the numbers do. Parsers report what is wrong with a text and where;
 //     plain decimal has one spelling for one id.
 //   - A valid Layout refuses parts that do not fit, and never masks a number. Its
 //     text form round-trips.

@@ -94,7 +94,7 @@ func ParseHex(s string) (ID, error) {
 	return fixedForm{"hex", hexWidth, hexDigits, math.MaxUint64, foldHex}.parse(s)
 }
 
-// ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As Crockford's specification says,
+// ParseBase32 reads the form of [ID.Base32], exactly 13 digits. As in Crockford's specification,
 // case does not matter, and I and L are read as 1, O as 0. Hyphens and check symbols are refused.
 // An *[IDError] is returned for anything else and for a number of more than 64 bits.
 func ParseBase32(s string) (ID, error) {

@@ -13,7 +13,7 @@ type Class uint8
 // The classes. If an error wraps others, the last class in this order counts. So a holder
 // without ids because of its clock is a matter of the clock.
 const (
-	// ClassUnknown is the class of an error that says nothing about itself.
+	// ClassUnknown is the class of an error that does not name one.
 	ClassUnknown Class = iota
 	// ClassFinal is a failure that a retry does not mend: the thing does not exist, or is
 	// not usable.
@@ -73,7 +73,7 @@ func (e *classError) Class() Class  { return e.class }
 // the layout.
 var ErrInvalidID = NewError(ClassInvalidID, "snowfence: invalid id")
 
-// IDError says why a text or value is not an [ID]. It wraps [ErrInvalidID].
+// IDError explains why a text or value is not an [ID]. It wraps [ErrInvalidID].
 type IDError struct {
 	// Form is the expected form: "decimal", "hex", "JSON" …
 	Form string
@@ -81,7 +81,7 @@ type IDError struct {
 	Text string
 	// Position is the offset of the first byte at fault, or -1 for the whole text.
 	Position int
-	// Reason says what is wrong, with the limit where there is one.
+	// Reason is what is wrong, with the limit where there is one.
 	Reason string
 }
 
@@ -113,7 +113,7 @@ func badByte[T text](form string, s T, position int, want string) error {
 // ErrInvalidLayout is what every *[LayoutError] wraps.
 var ErrInvalidLayout = NewError(ClassUsage, "snowfence: invalid layout")
 
-// LayoutError says which part of a [Layout], or of its text, can't be as it is. It wraps [ErrInvalidLayout].
+// LayoutError names the part of a [Layout], or of its text, that can't be as it is. It wraps [ErrInvalidLayout].
 type LayoutError struct {
 	// Field is the part at fault: unit, epoch, total, unsigned, or a field's word; of a text part or layout.
 	Field string
@@ -121,7 +121,7 @@ type LayoutError struct {
 	Value string
 	// Limit is what it may be.
 	Limit string
-	// Reason says why, where the limit does not speak for itself.
+	// Reason is why, where the limit does not speak for itself.
 	Reason string
 }
 

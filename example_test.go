@@ -200,10 +200,10 @@ func TestModuleRequiresNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := regexp.MustCompile(`(?m)^\s*(require|replace|tool|toolchain)\b.*`).Find(mod); found != nil {
-		t.Errorf("go.mod says %q", found)
+		t.Errorf("go.mod has %q", found)
 	}
 	if _, err := os.Stat("go.sum"); !os.IsNotExist(err) {
-		t.Errorf("there is a go.sum, or it can't be told: %v", err)
+		t.Errorf("there is a go.sum, or it can't be looked for: %v", err)
 	}
 }
 

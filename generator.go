@@ -26,7 +26,7 @@ const (
 	wideLane
 )
 
-// GeneratorConfig says what a [Generator] may issue.
+// GeneratorConfig sets what a [Generator] may issue.
 type GeneratorConfig struct {
 	// Layout is the layout of the ids. The zero value means [DefaultLayout].
 	Layout Layout
@@ -41,7 +41,7 @@ type GeneratorConfig struct {
 	// Until is the exclusive upper bound of the ticks that may be stamped; see [Generator.Extend].
 	// Zero is refused. A generator that nothing fences has [Layout.HorizonTick].
 	Until Tick
-	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until says;
+	// Expires is the instant on the monotonic clock from which on nothing is issued, whatever Until is;
 	// see [Generator.ExtendWithin]. Zero means the end of time. With it
 	// a policy with WallEveryCall is refused.
 	Expires time.Duration
@@ -385,7 +385,7 @@ func (g *Generator) move(old, next, now uint64) bool {
 }
 
 // compose makes the id of a slot. No part needs a mask: a slot below the bound holds a tick below
-// the horizon. (The shifts are below 64 anyway; saying so spares the processor the check.)
+// the horizon. (The shifts are below 64 anyway; the &63 spares the processor the check.)
 func (g *Generator) compose(slot uint64) ID {
 	return ID(slot>>(g.seqBits&63)<<(g.timeShift&63)|(slot&g.mask)<<(g.seqShift&63)) | g.prefix
 }
@@ -417,7 +417,7 @@ func (g *Generator) write(ids []ID, slot uint64) {
 func (g *Generator) Extend(until Tick) error { return g.ExtendWithin(until, 0) }
 
 // ExtendWithin is [Generator.Extend] with an instant on the monotonic clock from which on nothing is
-// issued. It is for generators whose successor may begin by then, whatever the wall clocks say. Zero
+// issued. It is for generators whose successor may begin by then, whatever the wall clocks show. Zero
 // leaves the instant as it is; it never moves back. A call that began before the instant may return its
 // id after it.
 func (g *Generator) ExtendWithin(until Tick, expires time.Duration) error {

@@ -42,7 +42,7 @@ func TestGeneratorWithoutWorkerOrWindowIsRefused(t *testing.T) {
 	cases := []struct {
 		name string
 		cfg  GeneratorConfig
-		want string // what the error says, if any
+		want string // a part of the error, if any
 	}{
 		{"the zero value", GeneratorConfig{}, "worker is not given"},
 		{"no worker", GeneratorConfig{Until: until}, "worker is not given"},
@@ -68,7 +68,7 @@ func smallLayout() Layout {
 }
 
 // newTestGenerator returns a generator with seeded randomness, of worker 0 and
-// with an open window unless cfg says otherwise.
+// with an open window unless cfg sets others.
 func newTestGenerator(t *testing.T, cfg GeneratorConfig) *Generator {
 	t.Helper()
 	if cfg.Rand == nil {

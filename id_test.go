@@ -59,7 +59,7 @@ func checkRefusal(t *testing.T, err error, text string, position int, reason str
 		t.Errorf("error is %+v, want text %q, position %d, a reason with %q", *refused, text, position, reason)
 	}
 	if !strings.Contains(err.Error(), reason) {
-		t.Errorf("message %q does not say %q", err, reason)
+		t.Errorf("message %q lacks %q", err, reason)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // of an id. It is negative before the epoch.
 type Tick int64
 
-// FieldKind says what a [Field] of a layout holds.
+// FieldKind is what a [Field] of a layout holds.
 type FieldKind uint8
 
 // The kinds of fields.

@@ -155,7 +155,7 @@ func TestValidateNamesThePartAtFault(t *testing.T) {
 			t.Errorf("%s: error is %+v, want %+v", test.name, *got, test.want)
 		}
 		if want := got.Field + " is " + got.Value + ", must be " + got.Limit; !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: message %q does not say %q", test.name, err, want)
+			t.Errorf("%s: message %q lacks %q", test.name, err, want)
 		}
 	}
 }

@@ -14,7 +14,7 @@ const (
 	DefaultMaxWait     = time.Second
 )
 
-// Policy says what a [Generator] does when time and demand do not agree: when the wall clock
+// Policy sets what a [Generator] does when time and demand do not agree: when the wall clock
 // steps back, and when a tick has too few ids. It has three durations where other generators
 // have modes. The zero value is the default policy. Zero means the default of each duration
 // too. A MaxRollback or MaxBurst of 1 ns means none.

@@ -136,7 +136,7 @@ func TestEveryPresetHasItsRowInTheDocument(t *testing.T) {
 	}
 }
 
-// A peerRule is something that a peer documents of its behaviour, told as what
+// A peerRule checks something that a peer documents of its behaviour. It returns what
 // is wrong with a generator that does not keep it; empty when it does.
 type peerRule func(g *Generator, clock *testClock) string
 
@@ -242,8 +242,8 @@ func ahead(d time.Duration) peerRule {
 	}
 }
 
-// starts holds when ticks that start idle begin where want allows, and, all
-// together, at as many different points as want says.
+// starts holds when ticks that start idle begin at sequences less than below and, all
+// together, at as many points as different, or more.
 func starts(below int64, different int) peerRule {
 	return func(g *Generator, clock *testClock) string {
 		seen := map[int64]bool{}

@@ -70,7 +70,7 @@ func TestNothingIsIssuedFromTheExpiryOnWhateverTheWallClockSays(t *testing.T) {
 		g := newTestGenerator(t, GeneratorConfig{Layout: l, Floor: floor, Until: until, Expires: expires, Clock: clock})
 		for clock.Monotonic() < expires {
 			if left := g.Status().Left; left != expires-clock.Monotonic() {
-				t.Errorf("ids are said to last for %s, want %s", left, expires-clock.Monotonic())
+				t.Errorf("its status shows %s left, want %s", left, expires-clock.Monotonic())
 			}
 			mustNext(t, g)
 			clock.pass(5 * time.Millisecond)
@@ -86,7 +86,7 @@ func TestNothingIsIssuedFromTheExpiryOnWhateverTheWallClockSays(t *testing.T) {
 		}
 		fails("at the expiry")
 		if left := g.Status().Left; left != 0 {
-			t.Errorf("after the expiry ids are said to last for %s", left)
+			t.Errorf("after the expiry its status shows %s left", left)
 		}
 		if err := g.Extend(until + 1); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestRevocationCountsWhatIsTakenJustBeforeTheSeal(t *testing.T) {
 }
 
 // The same in a race of real calls. A tick of two slots gives nothing to hide
-// in: a batch that the seal does not count has a tick that Revoke said was never
+// in: a batch that the seal does not count has a tick that Revoke reported as never
 // stamped.
 func TestRevocationCountsEveryBatchOfTicksWithTwoSlots(t *testing.T) {
 	l := DefaultLayout()

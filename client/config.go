@@ -12,7 +12,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Config says where ids come from.
+// Config sets where ids come from.
 type Config struct {
 	// Servers are the addresses of the daemons' RESP fronts, as host:port: one at least. Clients
 	// begin with the first, and stay with one that gives ids.

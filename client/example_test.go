@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// shop needs ids, and does not say where they come from.
+// shop needs ids, and does not know where they come from.
 type shop struct{ ids client.Source }
 
 func (s shop) order(ctx context.Context) (string, error) {

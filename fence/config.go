@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Process says which process holds a worker id, for people: Host, PID, Version and Started.
+// Process describes the process that holds a worker id, for people: Host, PID, Version and Started.
 // With one exception: a holder that is pinned to the worker id of another one with the same
 // host, pid and start gets [ErrPinnedTwice] as soon as it sees that one write.
 type Process = stored.Process

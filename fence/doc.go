@@ -11,7 +11,7 @@
 // # The idea
 //
 // An id is a tick (a whole unit of time since an epoch), a worker id and a sequence. A
-// store says which ticks a holder may stamp, and the holder stamps no others. The next
+// store records which ticks a holder may stamp, and the holder stamps no others. The next
 // holder of the worker id begins where those ticks end.
 //
 // So the tick in the id is its own fencing token. A process may sleep for an hour and
@@ -113,6 +113,6 @@
 // spaces, also two folders of the file store.
 //
 // docs/guarantees.md has each promise with its limits and tests; the ends of "Uniqueness" list all
-// that can make ids repeat, such as a live clone of the process. docs/proof.md says why no two ids
+// that can make ids repeat, such as a live clone of the process. docs/proof.md explains why no two ids
 // are equal. ARCHITECTURE.md shows the code.
 package fence

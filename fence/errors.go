@@ -59,7 +59,7 @@ type (
 	// the Process that holds it, and Until when.
 	HeldError = lease.HeldError
 
-	// ExhaustedError is returned when no worker id of the pool can be claimed. It says
+	// ExhaustedError is returned when no worker id of the pool can be claimed. It shows
 	// how many are held, by which processes and until when.
 	ExhaustedError = lease.ExhaustedError
 )
@@ -73,7 +73,7 @@ type NotReleasedError struct {
 	Reason  error     // the store's last error, or the context's
 }
 
-// Error says which worker id rests until when, and why.
+// Error names the worker id that rests, until when, and why.
 func (e *NotReleasedError) Error() string {
 	journal := ""
 	if e.Journal {
@@ -92,7 +92,7 @@ type UnavailableError struct {
 	Reason error         // the last claim's error, the cause of the term's loss, or the store's error
 }
 
-// Error says for how long there have been no ids, and why.
+// Error shows for how long there have been no ids, and why.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("snowfence: no ids for %s so far: %v", e.For.Round(time.Millisecond), e.Reason)
 }

@@ -111,7 +111,7 @@ func Open(ctx context.Context, config Config) (*Holder, error) {
 	case err = <-opened:
 	case <-ctx.Done():
 		select {
-		case err = <-opened: // the claim's outcome says more
+		case err = <-opened: // the claim's outcome shows more
 		default:
 			err = h.cut(ctx)
 		}
@@ -226,7 +226,7 @@ func wides(ids []snowfence.WideID) fill {
 // request timeouts at most: 20 s with the default window, 1.7 s with a pinned worker's. It does not wait when the store
 // is away and anybody may claim the worker id: the window has ended, and so has that of a write under way.
 //
-// A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It says
+// A *[NotReleasedError] is returned when the worker id could not be given back, and its window has not ended. It shows
 // until when, and wraps the context's error if that ended the wait. Close does not wait for a store that
 // was closed before it. Ids are safe then.
 // A second Close waits for the same, and returns the same.

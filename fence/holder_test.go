@@ -52,7 +52,7 @@ func tryOpen(t *testing.T, s store.Store, changes ...func(*fence.Config)) (*fenc
 	return fence.Open(t.Context(), c)
 }
 
-// openFaulty opens a holder on a store in memory that fails as the test says.
+// openFaulty opens a holder on a store in memory that fails as the test sets.
 func openFaulty(t *testing.T, changes ...func(*fence.Config)) (*fence.Holder, *faultstore.Store) {
 	t.Helper()
 	s := faultstore.New(memstore.New().Client(), nil, nil)
@@ -74,7 +74,7 @@ func steady(t *testing.T, h *fence.Holder) {
 	}
 }
 
-// ready checks whether a holder is, and that it says why not.
+// ready checks whether a holder is, and that it reports why not.
 func ready(t *testing.T, h *fence.Holder, want bool) {
 	t.Helper()
 	if s := h.Status(); s.Ready != want || (s.LastError == nil) != want {
@@ -217,7 +217,7 @@ func TestHorizonIsAnnouncedAYearBefore(t *testing.T) {
 			pass(time.Minute)
 			said := len(log.lines("level=WARN", "time bits run out"))
 			if s := h.Status(); s.HorizonNear != test.near || said > 1 || (said == 1) != test.near {
-				t.Errorf("it lasts for %s, notice %s: near %t, said %d times", s.HorizonIn, test.notice, s.HorizonNear, said)
+				t.Errorf("it lasts for %s, notice %s: near %t, warned %d times", s.HorizonIn, test.notice, s.HorizonNear, said)
 			}
 		}
 	})

@@ -20,7 +20,7 @@ import (
 
 var errDisk = errors.New("the disk failed")
 
-// notebook is a journal in memory, whose disk does as it is told. It may be
+// notebook is a journal in memory, whose disk does as the test sets. It may be
 // taken again and again, by one holder after the other.
 type notebook struct {
 	mu      sync.Mutex
@@ -87,7 +87,7 @@ func (n *notebook) has() bool {
 func leave(h *fence.Holder) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = h.Close(ctx) // it says that the worker id was not released
+	_ = h.Close(ctx) // it returns that the worker id was not released
 }
 
 var noStore = faultstore.Always(faultstore.Fault{Before: true})
@@ -247,7 +247,7 @@ func TestPageIsResumedFromOnItsOwnStoreOnly(t *testing.T) {
 	})
 }
 
-// nameless is a store that does not say which one it is.
+// nameless is a store that does not name itself.
 type nameless struct{ store.Store }
 
 func TestJournalNeedsAStoreWithAName(t *testing.T) {

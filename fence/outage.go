@@ -112,7 +112,7 @@ func (h *Holder) outage(begun time.Duration, err error) (left time.Duration, end
 	return h.maxWait - lasted, nil
 }
 
-// nudge tells the loop that a call found the term unusable. It never blocks.
+// nudge wakes the loop because a call found the term unusable. It never blocks.
 func (h *Holder) nudge() {
 	select {
 	case h.nudges <- struct{}{}:

@@ -80,7 +80,7 @@ func TestSilentStoreIsLoggedWithTheTimeThatIsLeftAndEveryTenSeconds(t *testing.T
 		log.once(t, "level=ERROR", "issues no ids", `reason="the store has not answered for 41s: snowfence: the window of ticks has ended: `, "injected")
 		_, err := h.Next(t.Context())
 		if text := fmt.Sprint(err); !strings.Contains(text, ": the store has not answered for 5") || !strings.HasSuffix(text, "on the way to the store") {
-			t.Errorf("a call says %q", text)
+			t.Errorf("a call returns %q", text)
 		}
 		faulty.Follow(nil)
 		pass(2 * time.Second)
@@ -127,7 +127,7 @@ func TestClockThatStepsBackAndReturnsIsLoggedOnceEachTime(t *testing.T) {
 						t.Errorf("its beginning is logged %d times: %q", n, log.lines(""))
 					}
 					if h.Status().Ready {
-						t.Error("it says that it is ready")
+						t.Error("it reports that it is ready")
 					}
 					pass(10 * time.Second)
 					clock.stepped.Store(0)

@@ -96,7 +96,7 @@ func outlives(t *testing.T, loss, least, most, back, forGood time.Duration) {
 				t.Errorf("%s after an extension %s are left, not %s to %s", phase, o.said, least, most)
 			}
 			if o.lived > o.said || o.lived < o.said-2*glance {
-				t.Errorf("%s after an extension it said that ids would last for %s, and they did for %s", phase, o.said, o.lived)
+				t.Errorf("%s after an extension its status showed %s left, and ids lasted for %s", phase, o.said, o.lived)
 			}
 			if o.back > back || o.forGood > forGood {
 				t.Errorf("%s after an extension, for %s after the last id: ids are back after %s, for good after %s; want at most %s and %s",

@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence/store/memstore"
 )
 
-// dry is a source of randomness that runs dry when it is told to.
+// dry is a source of randomness that runs dry once now is set.
 type dry struct{ now atomic.Bool }
 
 func (d *dry) Read(b []byte) (int, error) {
@@ -51,7 +51,7 @@ func TestIdleHolderIsReadyAgainAfterASuspend(t *testing.T) {
 }
 
 // TestLateAcknowledgementEndsNoOutage has a store that acknowledges each bound
-// when it has passed. The holder never issues, and says so at once.
+// when it has passed. The holder never issues, and reports it at once.
 func TestLateAcknowledgementEndsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, faultstore.New(memstore.New().Client(), faultstore.Always(faultstore.Fault{Delay: 1500 * time.Millisecond}), nil), func(c *fence.Config) {

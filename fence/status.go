@@ -82,7 +82,7 @@ type StoreStatus struct {
 
 	// Failing is why the store does not do its part now: the last error of a store that does not
 	// answer, or, with ReadOnly, that answers reads and takes no writes. It is nil while the store does
-	// its part, and after a single quick failure. Left says how long ids go on.
+	// its part, and after a single quick failure. Left is how long ids go on.
 	Failing    error
 	FailingFor time.Duration
 	ReadOnly   bool

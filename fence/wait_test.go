@@ -71,7 +71,7 @@ func TestCallWaitsForMaxWaitInAllHoweverOftenItsTermOrWindowEnds(t *testing.T) {
 				t.Fatalf("after %s: %v", took, err)
 			}
 			if unavailable.For != time.Second {
-				t.Errorf("it says that it waited for %s", unavailable.For)
+				t.Errorf("it shows a wait of %s", unavailable.For)
 			}
 			if err := <-ended; !errors.As(err, &unavailable) || time.Since(begun) != time.Second {
 				t.Errorf("the batch: after %s: %v", time.Since(begun), err)

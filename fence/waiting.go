@@ -48,7 +48,7 @@ func (w Waiting) String() string {
 	return text
 }
 
-// Standing says whether a holder issues ids. See [Config].OnStanding.
+// Standing is whether a holder issues ids. See [Config].OnStanding.
 type Standing uint8
 
 // The standings.
@@ -84,7 +84,7 @@ func next(full *ExhaustedError) string {
 // endless is a claim-wait that means none: 73 years.
 const endless time.Duration = 1 << 61
 
-// wait notes what a claim waits for, and says it to the log and to OnWait.
+// wait notes what a claim waits for, and reports it to the log and to OnWait.
 func (l *loop) wait(log *slog.Logger, r lease.Report) {
 	now := l.config.Clock.Wall()
 	w := Waiting{Namespace: l.config.Namespace, For: r.Err, Since: now}

@@ -1,4 +1,4 @@
-// Package keys says which generator numbers which column of a database: a map from
+// Package keys assigns generators to the columns of a database: a map from
 // "table.column" to a source of ids, as ShardingSphere has it. With it a program puts ids
 // into its tables without code of its own for each.
 //

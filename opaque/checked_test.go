@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence/opaque"
 )
 
-// spelling returns how a text is written that is read as Crockford says.
+// spelling returns how a text is written that is read by Crockford's rules.
 func spelling(text string) string {
 	return strings.NewReplacer("-", "", "I", "1", "L", "1", "O", "0").Replace(strings.ToUpper(text))
 }

@@ -31,7 +31,7 @@ func checkID(form string, made bool, id snowfence.ID) error {
 	return nil
 }
 
-// invalid returns an error that carries no more of a foreign text than its doc says.
+// invalid returns an error that carries no more of a foreign text than its doc allows.
 func invalid(form, text string, position int, reason string, args ...any) error {
 	return &snowfence.IDError{Form: form, Text: text[:min(len(text), 64)], Position: position, Reason: fmt.Sprintf(reason, args...)}
 }

@@ -52,7 +52,7 @@ func TestWrongKeysAreRefusedWithTheirLineAndNoSecret(t *testing.T) {
 	} {
 		keys, err := opaque.ParseKeys(test.text)
 		if keys != nil || !errors.Is(err, opaque.ErrSetting) || !strings.Contains(err.Error(), test.reason) {
-			t.Errorf("%q: error is %v, want one that says %q", test.text, err, test.reason)
+			t.Errorf("%q: error is %v, want one with %q", test.text, err, test.reason)
 			continue
 		}
 		for start := 0; start+4 <= len(secret); start++ {

@@ -99,7 +99,7 @@ func mustRefuse(tb testing.TB, codec opaque.Codec, text, reason string) {
 		tb.Fatalf("%q is read as %v, %v; want an *IDError", text, id, err)
 	}
 	if !strings.Contains(err.Error(), reason) {
-		tb.Errorf("%q is refused with %q, which does not say %q", text, err, reason)
+		tb.Errorf("%q is refused with %q, which lacks %q", text, err, reason)
 	}
 	if len(refused.Text) > 64 {
 		tb.Errorf("the error carries %d bytes of the text", len(refused.Text))
@@ -247,7 +247,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 	} {
 		err := try()
 		if !errors.Is(err, opaque.ErrSetting) || snowfence.ClassOf(err) != snowfence.ClassUsage || !strings.Contains(err.Error(), name) {
-			t.Errorf("error is %v, want one that says %q", err, name)
+			t.Errorf("error is %v, want one that names %q", err, name)
 		}
 	}
 }

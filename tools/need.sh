@@ -3,9 +3,9 @@
 #
 #	tools/need.sh PROGRAM[|PROGRAM...]=PACKAGE[,PACKAGE...] ...
 #
-# Each PROGRAM that is not on the PATH, or where its pattern says, is installed from its Debian packages
+# Each PROGRAM that is not on the PATH, or at its whole path, is installed from its Debian packages
 # when that is possible (run by root, with apt-get); otherwise this fails and
-# says what to install. It never carries on without.
+# names the packages to install. It never carries on without.
 set -eu
 
 # found PROGRAM[|PROGRAM...]: whether one of them is there.

@@ -38,7 +38,7 @@ make -s build
 case $(.bin/snowfence version) in
 "snowfence $VERSION "*\ modified\ *) fail "the tree differs from its commit" ;;
 "snowfence $VERSION "*) ;;
-*) fail "the program says $(.bin/snowfence version), not $VERSION" ;;
+*) fail "the program reports $(.bin/snowfence version), not $VERSION" ;;
 esac
 cp CHANGELOG.md LICENSE README.md "$extra"
 for shell in bash zsh fish; do

@@ -139,7 +139,7 @@ func check(ctx context.Context, args []string, feed io.Reader, code int) (c cont
 	return c, r, err
 }
 
-// stream streams ids with planted duplicates into the program, and checks what it says.
+// stream streams ids with planted duplicates into the program, and checks its answer.
 func stream(ctx context.Context, ours []string, n, planted uint64) error {
 	feed, w := io.Pipe()
 	go func() { _ = w.CloseWithError(write(w, n, planted, true)) }() // it never fails

@@ -57,7 +57,7 @@ func (i Incident) Plan() (sim.Plan, error) {
 // Allocator is a way to come by a worker id.
 type Allocator struct {
 	Name    string                  // heads its column
-	Manner  string                  // says in a few words how it goes, and whose it is
+	Manner  string                  // describes in a few words how it goes, and whose it is
 	Program func(Fleet) sim.Program // the processes on the machines of a fleet, for one run
 	Quorum  bool                    // of a store like ZooKeeper that keeps acknowledged writes; not run where one does
 	Ours    bool                    // Snowfence's own, which promises something

@@ -72,7 +72,7 @@ func TestPageExplainsEveryIncidentAndAllocator(t *testing.T) {
 	}
 	for _, a := range Allocators() {
 		if !strings.Contains(text, "\n- **"+a.Name+"**: "+a.Manner+".") {
-			t.Errorf("docs/incidents.md does not say of %s: %s", a.Name, a.Manner)
+			t.Errorf("docs/incidents.md lacks the line of %s: %s", a.Name, a.Manner)
 		}
 	}
 }

@@ -84,7 +84,7 @@ const (
 )
 
 // Rewrite returns the page with the comparison's tables in place of its old ones. An error is returned
-// when it does not say where they stand.
+// when it does not mark where they stand.
 func Rewrite(page string, c Comparison) (string, error) {
 	before, rest, begins := strings.Cut(page, tablesBegin)
 	_, after, ends := strings.Cut(rest, tablesEnd)

@@ -110,7 +110,7 @@ func (p *process) issue(worker int64) {
 // owner is the process's name in the store.
 func (p *process) owner() string { return fmt.Sprintf("%d/%d", p.site.Node, p.site.Process) }
 
-// end says that the process is done.
+// end reports that the process is done.
 func (*process) end(lease.Moment) []lease.Request {
 	return []lease.Request{lease.Report{What: lease.Ended}}
 }

@@ -29,7 +29,7 @@ type count struct {
 	gets, swaps, conflicts, lists, entries int
 }
 
-// plus adds a count as often as times says.
+// plus adds another count, multiplied by times.
 func (c count) plus(o count, times int) count {
 	return count{c.gets + times*o.gets, c.swaps + times*o.swaps, c.conflicts + times*o.conflicts, c.lists + times*o.lists, c.entries + times*o.entries}
 }

@@ -10,8 +10,7 @@
 // store's; the network and the engine are a model of three numbers: the time
 // on the way, and the time in which the engine, which does one thing after the
 // other, serves a request and each register of a list. So the counts are exact for the protocol, and
-// the times are as good as the three numbers. docs/scale.md shows its output and says what to make of
-// it.
+// the times are as good as the three numbers. docs/scale.md shows and explains its output.
 package main
 
 import (

@@ -26,7 +26,7 @@ func (b bench) start(ctx context.Context, ready, program string, arguments ...st
 type load struct {
 	requests float64
 	took     time.Duration
-	tail     float64 // in ms; 0 if it does not say
+	tail     float64 // in ms; 0 if it is not reported
 }
 
 // under returns a server's needs under a load. Each request gives some ids, or 1.

@@ -20,7 +20,7 @@ const Free = "127.0.0.1:0"
 
 // Process is a server that is ready.
 type Process struct {
-	Addresses map[string]string // by the scheme of the URLs that it says it listens on
+	Addresses map[string]string // by the scheme of the URLs that its log shows
 
 	command *exec.Cmd
 }

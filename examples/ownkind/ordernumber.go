@@ -81,7 +81,7 @@ func (m minter) open(ctx context.Context, spec kind.Spec) (kind.Minter, error) {
 // Form is [kind.Text].
 func (minter) Form() kind.Form { return kind.Text }
 
-// Mint takes n numbers from the counter, whose errors tell the daemon whether to try again, and
+// Mint takes n numbers from the counter, whose errors show the daemon whether to try again, and
 // writes them as texts.
 func (m minter) Mint(ctx context.Context, n int, into *kind.Batch) error {
 	numbers := make([]snowfence.ID, n)

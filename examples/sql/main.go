@@ -37,7 +37,7 @@ func run(ctx context.Context, out io.Writer, address string) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	// Durable says that no failover loses a write. Without it the claim of a worker id takes longer.
+	// Durable declares that no failover loses a write. Without it the claim of a worker id takes longer.
 	store, err := sqlstore.Open(ctx, sqlstore.Config{Dialect: sqlstore.PostgreSQL, DB: db, Durable: true})
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ type Document struct {
 	Format string `json:"format"`
 	// Version is that of a UUID, if it is one of RFC 9562, which has 1 to 8.
 	Version int `json:"version,omitempty"`
-	// About says in words what an id without a layout is made of.
+	// About describes in words what an id without a layout is made of.
 	About string `json:"about,omitempty"`
 	// Preset names the preset that has this layout, if one has.
 	Preset string `json:"preset,omitempty"`

@@ -93,7 +93,7 @@ func rankOf(p snowfence.Preset, at, now time.Time) int {
 func width(part int64) int { return bits.Len64(uint64(part)) }
 
 // ageClass is 0 within an hour of now, 1 within a day and 2 beyond. Epochs of
-// one date in different zones are hours apart, so an hour tells them apart.
+// one date in different zones are hours apart, so an hour separates them.
 func ageClass(distance time.Duration) int {
 	switch {
 	case distance <= time.Hour:

@@ -102,7 +102,7 @@ func TestIDsOfThisProgramAreTakenForThatAtEveryAge(t *testing.T) {
 
 // TestOldIDsOfOtherSystemsAreTakenForThese shows the reading of each system's ids of worker 5 and
 // sequence 3 after an hour, three days and 300. Most are taken for the same when they are fresh. Later
-// on many can't be told from another's.
+// on many can't be distinguished from another's.
 func TestOldIDsOfOtherSystemsAreTakenForThese(t *testing.T) {
 	ages := []time.Duration{time.Hour, 3 * day, 300 * day}
 	for name, want := range map[string]string{

@@ -13,7 +13,7 @@ const (
 	year = 31_556_952 * time.Second
 )
 
-// Relative says how far an instant lies from now, in its two largest units:
+// Relative returns how far an instant lies from now, in its two largest units:
 // "4 years 145 days ago", "in 3 h 20 min", "now" within a second.
 func Relative(t, now time.Time) string {
 	// Not time.Time.Sub, which stops at 292 years.

@@ -18,7 +18,7 @@ type Format string
 const (
 	Number   Format = "number"  // decimal, up to 63 bits
 	Counted  Format = "counted" // the setting prefix, and a number
-	Dated    Format = "dated"   // the setting prefix, a date of 8 digits, and a number of as many digits as the setting says
+	Dated    Format = "dated"   // the setting prefix, a date of 8 digits, and a number of as many digits as the setting gives
 	UUID     Format = "uuid"
 	ULID     Format = "ulid"
 	ObjectID Format = "objectid"

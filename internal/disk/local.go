@@ -19,12 +19,12 @@ type System struct {
 	// Network is true if other machines can change its files, or might.
 	Network bool
 
-	// Forgets says when it forgets everything, as in "at a reboot". It is empty for
+	// Forgets is when it forgets everything, as in "at a reboot". It is empty for
 	// one that does not.
 	Forgets string
 }
 
-// Refusal says why nothing that has to last or to be locked may be on a network
+// Refusal returns why nothing that has to last or to be locked may be on a network
 // file system. It is empty for any other.
 func (s System) Refusal() string {
 	if !s.Network {

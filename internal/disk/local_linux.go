@@ -39,11 +39,11 @@ func systemOf(path string) (System, error) {
 		return System{}, os.NewSyscallError("statfs", err)
 	}
 	// The number is a signed one of 32 or 64 bits, as the machine has it; its
-	// low 32 bits tell.
+	// low 32 bits are enough.
 	return classify(uint32(s.Type)), nil
 }
 
-// classify tells a kind of file system by its number.
+// classify returns the kind of file system that has this number.
 func classify(number uint32) System {
 	if s, ok := kinds()[number]; ok {
 		return s

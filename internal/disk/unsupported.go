@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// Without flock, or without a way to tell a network file system, nothing can rely
+// Without flock, or without a way to know a network file system, nothing can rely
 // on a folder.
 
 func systemOf(string) (System, error)    { return System{}, errors.ErrUnsupported }

@@ -120,7 +120,7 @@ func (p *process) before(step string) modeldisk.Fault {
 // lies are the ways in which a disk is worse than the model.
 type lies struct {
 	unlocked bool                        // the lock keeps nobody out, as flock where each host has its own
-	deaf     int                         // from that fsync of a file on none does anything, and says that it did
+	deaf     int                         // from that fsync of a file on none does anything, and each reports that it did
 	stamp    func(disk.Stamp) disk.Stamp // the stamp that is shown
 }
 

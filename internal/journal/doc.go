@@ -71,7 +71,7 @@
 //     number, under a running kernel.
 //   - A suspended machine that is started twice.
 //
-// The folder has to be on a local disk whose fsync means what it says, as for the
+// The folder has to be on a local disk whose fsync does what it reports, as for the
 // file store; package disk has the refused ones. A block device that several
 // machines mount can't be recognised.
 //

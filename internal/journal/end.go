@@ -65,7 +65,7 @@ const closeTakes = 5 * time.Second
 
 // Close gives the journal up and unlocks it. The page stays, for the next process. The
 // holder must have been closed before. Close waits five seconds for a disk that hangs. Then
-// its error says so, and the journal is unlocked when the disk answers.
+// its error reports it, and the journal is unlocked when the disk answers.
 func (j *Journal) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), j.patience)
 	defer cancel()

@@ -27,7 +27,7 @@ const (
 // that an owner writes over the text of the one before.
 const ownerSize = 25
 
-// Config says where a journal is.
+// Config sets where a journal is.
 type Config struct {
 	// Dir is the journal's folder, on a local disk. It is made if it is missing.
 	// Each holder has its own.
@@ -71,7 +71,7 @@ type opened struct {
 // [ErrUnsupported] is returned when the operating system can't carry a journal.
 func Open(c Config) (*Journal, error) { return openAt(c, disk.SystemAt) }
 
-// openAt opens a journal as Open does, on the file system that at says.
+// openAt opens a journal as Open does, on the file system that at returns.
 func openAt(c Config, at func(string) (disk.System, error)) (*Journal, error) {
 	path, err := filepath.Abs(c.Dir)
 	if err != nil || c.Dir == "" {

@@ -14,7 +14,7 @@ type Place struct {
 	Machine string `json:"machine,omitempty"`
 }
 
-// Check returns an error if the machine can't be told from others.
+// Check returns an error if the machine can't be distinguished from others.
 func (p Place) Check() error {
 	if p.Boot == "" {
 		return errors.New("the boot id is empty")

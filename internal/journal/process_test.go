@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // issue writes ids to standard output until it is killed, each in a line of its
-// own, after a line that says which term they are of and whether it was resumed.
+// own, after a line with their term and whether it was resumed.
 func issue(dir string, away bool) error {
 	ctx := context.Background()
 	s, err := filestore.Open(ctx, filestore.Config{Dir: filepath.Join(dir, "store")})

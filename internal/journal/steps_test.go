@@ -8,7 +8,7 @@ import (
 
 // schedules calls run with every order in which two processes can take their
 // steps, and counts them. run calls first for each step that either could take: it
-// says whether it is the first one's.
+// returns whether it is the first one's.
 func schedules(run func(first func() bool)) (count int) {
 	var choices []bool // the choices, as far as they are fixed
 	for {

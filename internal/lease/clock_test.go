@@ -158,7 +158,7 @@ func TestHolderThatIsAloneDoesNotWatchAfterAForwardStep(t *testing.T) {
 	s.swapped("v1")
 	s.found("n1", testNamespace())
 	if request[Start](s).Compared {
-		t.Error("it says that its clock was compared")
+		t.Error("it reports that its clock was compared")
 	}
 }
 

@@ -41,7 +41,7 @@ type Range struct{ First, Last int64 }
 // String returns the range as 0-31.
 func (r Range) String() string { return fmt.Sprintf("%d-%d", r.First, r.Last) }
 
-// Config says which worker ids one holder may claim, and how. Package fence explains each
+// Config sets which worker ids one holder may claim, and how. Package fence explains each
 // field. Durations are measured on the monotonic clock, except where they become ticks.
 type Config struct {
 	Namespace   string // empty means [DefaultNamespace]

@@ -214,7 +214,7 @@ func TestWaitingIsToldOnceInAnAttempt(t *testing.T) {
 				}
 			}
 			if told != 1 {
-				t.Errorf("it was told %d times", told)
+				t.Errorf("it was reported %d times", told)
 			}
 		})
 	}

@@ -40,7 +40,7 @@ type ClockError struct {
 	// Offset is how far this clock is ahead of the reference; negative when it
 	// is behind.
 	Offset time.Duration
-	// Reference says what the clock was compared with.
+	// Reference is what the clock was compared with.
 	Reference string
 	// Ticks is true if the reference is the ticks of a worker id. This clock may be right then, as below the
 	// floor of a take-over, and waiting helps.
@@ -100,7 +100,7 @@ func CheckTime(layout snowfence.Layout, wall time.Time) error {
 // the claim-wait, or never can be.
 type HeldError struct {
 	stored.Occupant
-	// Reason is more to say about it, or nil: [ErrPinnedTwice], or why its
+	// Reason explains it further, or is nil: [ErrPinnedTwice], or why its
 	// register can't be read.
 	Reason error
 }
@@ -129,7 +129,7 @@ type ExhaustedError struct {
 	Damage error
 }
 
-// Error says how many are held, by which processes, until when, and what to do.
+// Error shows how many are held, by which processes, until when, and what to do.
 func (e *ExhaustedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: of %d, %d are held, %d were released with ticks ahead of this clock, %d are quarantined, %d can't be used",

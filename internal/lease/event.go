@@ -43,10 +43,10 @@ type (
 		Err     error         // with Unknown
 	}
 
-	// Woken says that the time of [State.Wake] has come.
+	// Woken means that the time of [State.Wake] has come.
 	Woken struct{}
 
-	// WindowEnded says that the generator refused a call because its window is
+	// WindowEnded means that the generator refused a call because its window is
 	// over. It hastens the extension that is due anyway.
 	WindowEnded struct{}
 
@@ -57,12 +57,12 @@ type (
 		Err error // why no other event can be taken now; nil if they can
 	}
 
-	// ClockLost says that the generator can't use the clock. With Stepped the clock
+	// ClockLost means that the generator can't use the clock. With Stepped the clock
 	// stepped forward by more than ten minutes. Without it is behind by more than
 	// max-rollback.
 	ClockLost struct{ Stepped bool }
 
-	// ReleaseAsked says that the holder is to end. From here on nothing is
+	// ReleaseAsked means that the holder is to end. From here on nothing is
 	// issued, whatever happens.
 	ReleaseAsked struct{}
 
@@ -70,7 +70,7 @@ type (
 	// issued has the tick Reserved or a later one.
 	Drained struct{ Reserved snowfence.Tick }
 
-	// Unfit says that the state can't go on with this store, for the reason Err. Nothing
+	// Unfit means that the state can't go on with this store, for the reason Err. Nothing
 	// is ever issued again.
 	Unfit struct{ Err error }
 )
@@ -185,7 +185,7 @@ const (
 
 	Made // the namespace: there was none of its name
 
-	// Waiting says why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
+	// Waiting reports why a claim waits. A *[HeldError] or an *[ExhaustedError] is reported
 	// every ten seconds or so. A wait for a young write on a lossy store is reported each
 	// time, with its length.
 	Waiting

@@ -210,7 +210,7 @@ func (s *State) verified(x *step, e Reply) {
 	}
 }
 
-// reread takes the namespace's record in the course of a term. An error says nothing
+// reread takes the namespace's record in the course of a term. An error proves nothing
 // about the term: the record will be read again.
 func (s *State) reread(x *step, e Reply) {
 	if damaged(e.Err) {

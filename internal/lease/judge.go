@@ -37,7 +37,7 @@ func (l look) sight(x *step) sighting {
 }
 
 // follows reports whether the register was written between two sightings. A store that failed over may
-// show an older write again, under another version than the last one seen. That write says nothing of now.
+// show an older write again, under another version than the last one seen. That write proves nothing about now.
 func (s sighting) follows(before sighting) bool {
 	later := s.term > before.term || s.term == before.term && s.clock.After(before.clock)
 	return later && s.version != before.version
@@ -161,7 +161,7 @@ func (s *search) watchNext(x *step) bool {
 
 // see remembers a register. If the register was written since it was last seen, not long
 // ago, see compares clocks: its clock field shows the writer's time. A register of this
-// program itself says nothing.
+// program itself proves nothing.
 func (s *search) see(x *step, l look) {
 	if l.version == "" || l.standing == stored.Unreadable || l.standing == stored.Foreign || l.register.Process.Same(x.Process) {
 		return

@@ -131,7 +131,7 @@ func TestNamespaceIsNotFoundedOutsideTheLayoutsTime(t *testing.T) {
 		s.absent()
 		s.uncalled(Swap)
 		if told := request[Report](s); told.What != GaveUp || !errors.Is(told.Err, want) {
-			t.Errorf("it tells of %+v, want %v", told, want)
+			t.Errorf("it reports %+v, want %v", told, want)
 		}
 		s.in(Resting)
 		s.now.Wall = testWall() // right again

@@ -19,7 +19,7 @@ const (
 	Refusing               // for longer than a call would wait: it was reported; a call judges by Since and Final
 )
 
-// Outage says whether ids could be issued after the last step, and why not.
+// Outage is whether ids could be issued after the last step, and why not.
 type Outage struct {
 	Supply Supply
 	Since  time.Duration // when the outage began, on the monotonic clock
@@ -73,7 +73,7 @@ var (
 	// errNoTerm is the reason of an outage without a known reason.
 	errNoTerm = errors.New("no worker id is held")
 
-	// errJournalLags says that the store's bound has ticks left, and the journal's has
+	// errJournalLags means that the store's bound has ticks left, and the journal's has
 	// none.
 	errJournalLags = errors.New("the journal's disk does not keep up")
 )

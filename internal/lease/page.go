@@ -19,7 +19,7 @@ type (
 	// Discard is a [Request]: it makes the journal's page useless, durably.
 	Discard struct{ ID uint64 }
 
-	// Written is an [Event]: it answers Keep and Discard. It is done, durably. Or Err says
+	// Written is an [Event]: it answers Keep and Discard. It is done, durably. Or Err is
 	// why that is not known.
 	Written struct {
 		ID  uint64 // the request's

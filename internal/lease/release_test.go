@@ -129,7 +129,7 @@ func TestLossyClaimIssuesNothingBeforeItIsConfirmed(t *testing.T) {
 		t.Errorf("it is confirmed after %s, and the store can lose 100 ms", wait)
 	}
 	if told := request[Report](s); told.What != Waiting || told.For != 100*time.Millisecond {
-		t.Errorf("it tells of %+v", told)
+		t.Errorf("it reports %+v", told)
 	}
 	confirming := s.extend()
 	none[Start](s)

@@ -134,7 +134,7 @@ func (s *search) found(x *step) verdict {
 	return verdict{}
 }
 
-// errNamespaceGone says that the record was read before, and is gone.
+// errNamespaceGone reports that the record was read before, and is gone.
 var errNamespaceGone = errors.New("the namespace's record is gone: nothing is claimed until it is back")
 
 // accept returns the namespace of a record if this holder may use it, and if it has not

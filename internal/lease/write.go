@@ -147,7 +147,7 @@ func (t *term) outdated(x *step, value []byte) bool {
 		register.Until < t.register.Until && x.tick() < kept
 }
 
-// taken says why a term with a missed write is lost, from the register as it is now. A durable store shows no earlier write.
+// taken returns why a term with a missed write is lost, by its register now. A durable store shows no earlier write.
 func (t *term) taken(x *step, worker int64, found look) error {
 	err, r := t.takenBy(worker, found), found.register
 	older := r.Term > 0 && r.Term < t.register.Term || r.Holder == t.register.Holder && r.Until < t.register.Until

@@ -64,7 +64,7 @@ func (c *Claim) Next(reply lease.Reply, now lease.Moment) Step {
 	case !c.awaiting:
 		event = lease.Woken{}
 	}
-	// The nonce of a register is the hash of its secret, so the register does not tell it. Each step has another one: a claim
+	// The nonce of a register is the hash of its secret, so the register does not reveal it. Each step has another one: a claim
 	// that goes on to another worker id may have left its nonce in the register before.
 	secret := [16]byte(now.Random[:16])
 	holder := sha256.Sum256(secret[:])

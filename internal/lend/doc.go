@@ -3,7 +3,7 @@
 // No two ids are equal, whichever daemons answer, however often and however late, as long as borrowers keep the five rules
 // of docs/lending.md.
 //
-// A lease is the register of its worker id at the version that the borrower was told last. An extension and a release swap
+// A lease is the register of its worker id at the version that the borrower got last. An extension and a release swap
 // the register under that version and no other. So a daemon keeps nothing, and which one answers does not matter. A request
 // has a random mark, which is a part of the register that it writes: so its copies find the effect of
 // the first.

@@ -51,7 +51,7 @@ func (h *Held) Ask(now time.Duration) {
 // Extended takes the first answer to an extension, which had come at that time. The caller has compared its mark. An error is
 // returned for an answer of another worker id or another term: it must not be used, and the lease neither.
 //
-// The answer says that the version before stood when the extension took effect, and so not before its first sending. If the
+// The answer proves that the version before stood when the extension took effect, and so not before its first sending. If the
 // bound of that version was as old as the store's loss by then, it can't be lost any more.
 func (h *Held) Extended(a Answer, came time.Duration) error {
 	if a.Lease.Worker != h.answer.Lease.Worker || a.Floor != h.answer.Floor || a.Lease.Term != h.answer.Lease.Term {

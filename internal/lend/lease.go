@@ -14,7 +14,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Lease is a borrower's right to a worker id as it was last told. Its text is a key: with it anybody extends and releases
+// Lease is a borrower's right to a worker id as last answered. Its text is a key: with it anybody extends and releases
 // the worker id. Daemons do not trust its content: the register decides.
 type Lease struct {
 	Incarnation [16]byte // of the namespace

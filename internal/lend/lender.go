@@ -105,7 +105,7 @@ func (l *Lender) run(ctx context.Context, next func(lease.Reply, lease.Moment) S
 	}
 }
 
-// refusal is the error of a request as its callers tell it apart.
+// refusal is the error of a request with a class, by which its callers distinguish it.
 func refusal(err error) error {
 	var typed interface{ Class() snowfence.Class }
 	if errors.As(err, &typed) {

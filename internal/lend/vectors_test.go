@@ -53,7 +53,7 @@ func about() []string {
 		"claim: the answer to a claim. outcome: taken, or refused (the borrower stops).",
 		"extend: the first try of an extension is sent. again: the same extension is sent once more.",
 		"answer: an answer comes. outcome: taken, ignored (nothing changes), or refused (the lease is used no more).",
-		"stamp: as many ids as times says are made (1 if it says nothing), and id is the last. null: none may be made.",
+		"stamp: as many ids as times gives are made (1 without it), and id is the last. null: none may be made.",
 		"random: the number in the random bits of the id.",
 		"due: when the next extension is to be sent.",
 		"next: the tick that a release would name as next.",

@@ -26,7 +26,7 @@ type Assessment struct {
 	// Widths is the layout for people, without its epoch.
 	Widths string `json:"widths"`
 	Capacity
-	// Problem says why the layout cannot be used; empty when it can.
+	// Problem is why the layout cannot be used; empty when it can.
 	Problem string `json:"problem,omitempty"`
 	// Claims are answered in the order of the fields of [Requirements].
 	Claims []Claim `json:"claims"`
@@ -72,7 +72,7 @@ func Check(l snowfence.Layout, claimed Requirements, now time.Time) (Assessment,
 	return a, err
 }
 
-// problem says why a layout cannot be used from now on, if so.
+// problem returns why a layout cannot be used from now on, if so.
 func problem(l snowfence.Layout, now time.Time) string {
 	bits := l.TotalBits()
 	err := l.Validate()
@@ -82,7 +82,7 @@ func problem(l snowfence.Layout, now time.Time) string {
 	case err != nil:
 		return strings.TrimPrefix(err.Error(), "snowfence: ")
 	case !l.Horizon().After(now):
-		return fmt.Sprintf("ran out on %s: docs/running-out.md says how to go on", l.Horizon().UTC().Format(time.DateOnly))
+		return fmt.Sprintf("ran out on %s: to go on, see docs/running-out.md", l.Horizon().UTC().Format(time.DateOnly))
 	default:
 		return ""
 	}

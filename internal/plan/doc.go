@@ -1,6 +1,6 @@
 // Package plan answers how the bits of an id should be divided.
 //
-// [For] takes the requirements of an id and offers layouts, best first, or says which requirement to
+// [For] takes the requirements of an id and offers layouts, best first, or shows which requirement to
 // lower, and to which value. [Check] takes a layout, even one that cannot exist, and answers each claim
 // made for it with the real number.
 //

@@ -31,7 +31,7 @@ type Option struct {
 type Offer struct {
 	// Options meet every requirement, best first.
 	Options []Option `json:"options"`
-	// Problem says by how many bits the requirements miss, if there are no options.
+	// Problem shows by how many bits the requirements miss, if there are no options.
 	Problem string `json:"problem,omitempty"`
 
 	// Need is the requirements met by the options, with the defaults of [For].
@@ -98,7 +98,7 @@ func (r Requirements) least(epoch time.Time) snowfence.Layout {
 	return slices.MinFunc(all, func(a, b snowfence.Layout) int { return cmp.Compare(a.TotalBits(), b.TotalBits()) })
 }
 
-// bitsFor is how many bits it takes to tell n things apart, a fraction counting as one.
+// bitsFor is how many bits it takes to distinguish n things, a fraction counting as one.
 // A rounding error above a power of two counts as that power.
 func bitsFor(n float64) int {
 	bits := 0

@@ -74,7 +74,7 @@ func TestBaiduRanOutOnItsDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Holds() || a.Problem != "ran out on 2024-11-20: docs/running-out.md says how to go on" || a.Offer == nil {
+	if a.Holds() || a.Problem != "ran out on 2024-11-20: to go on, see docs/running-out.md" || a.Offer == nil {
 		t.Errorf("got %+v", a)
 	}
 	for _, o := range a.Offer.Options {

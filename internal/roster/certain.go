@@ -9,7 +9,7 @@ import (
 	"snowfence.example/snowfence/internal/lease/drive"
 )
 
-// Patience says how a write on a lossy store becomes certain.
+// Patience sets how a write on a lossy store becomes certain.
 type Patience = drive.Patience
 
 // UncertainError is returned for a write that a failover of the store may have taken back, or
@@ -100,7 +100,7 @@ func (d *Desk) confirm(ctx context.Context, p Patience) error {
 // again writes a register once more as it is, with a new mark of the write. If the version was
 // still the one that was kept, this shows that the write is there and older than the loss. Any
 // other version may have been written after the store had lost the write: a register has
-// no history to tell. So the new write is kept in its place.
+// no history to show it. So the new write is kept in its place.
 //
 // A holder's claim is not written over, as that would end its term. A claim that was there when the
 // verb looked, a loss ago, and is still there, is old enough. A later term proves nothing, though it keeps

@@ -17,7 +17,7 @@ const writeLoss = 15 * time.Second
 
 // TestWriteThatIsSaidToBeDoneIsNotLost has a store lose operators' writes: right after a verb has
 // returned, and while it waits. A verb that does not wait does no harm when it is lost: the
-// worker id is then less free than it was said to be.
+// worker id is then less free than the verb reported.
 func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
 	type verb = func(ctx context.Context, r *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error)
 	quarantine := func(ctx context.Context, _ *roster.Roster, d *roster.Desk, w roster.Worker) (roster.Worker, error) {
@@ -36,7 +36,7 @@ func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
 		before func(*stored.Register) // nil: there is no register
 		do     verb
 		waits  bool
-		state  roster.State // said by the verb
+		state  roster.State // reported by the verb
 		lost   roster.State // if the write is lost
 	}{
 		"quarantine of a new worker id":  {nil, quarantine, true, roster.Quarantined, roster.Free},
@@ -61,7 +61,7 @@ func TestWriteThatIsSaidToBeDoneIsNotLost(t *testing.T) {
 					err := r.Operate(t.Context(), roster.Patience{}, func(d *roster.Desk) error {
 						after, err := x.do(t.Context(), r, d, w.read(r, 5))
 						if err == nil && after.State != x.state {
-							t.Errorf("it is said to be %s", after.State)
+							t.Errorf("it is reported as %s", after.State)
 						}
 						return err
 					})
@@ -191,7 +191,7 @@ func TestWriteIsUncertainIfItsNamespaceIsReplacedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestOperatorWhoDoesNotWaitIsUncertain has an operator who goes on at once, and is told from when on
+// TestOperatorWhoDoesNotWaitIsUncertain has an operator who goes on at once, and learns from when on
 // to do it again, also beside the failure of a later worker id.
 func TestOperatorWhoDoesNotWaitIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,7 @@ func (l *listing) hurt(w Worker) bool {
 	return l.show(w)
 }
 
-// errStopped says that the loop over the list has ended.
+// errStopped means that the loop over the list has ended.
 var errStopped = errors.New("stopped")
 
 // list yields the registers under a prefix, as far as the store can read them. The wait for each

@@ -305,7 +305,7 @@ func TestClaimantIsToldWhatItWouldBeTold(t *testing.T) {
 		w.put(r, 5, w.register(r, test.change))
 		err := r.Refusal(w.read(r, 5))
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("told %v, want %q", err, test.want)
+			t.Errorf("got %v, want %q", err, test.want)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (d *Desk) quarantine(ctx context.Context, w Worker, mark bool) (Worker, err
 	}
 	register := w.Register
 	if !w.Exists {
-		// Terms count from 1, and the record has no way to say "none yet". The next
+		// Terms count from 1, and the record has no value for "none yet". The next
 		// claim makes the second; its floor is its claimant's now, as it would be.
 		register = d.r.blank()
 	}

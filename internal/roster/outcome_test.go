@@ -37,7 +37,7 @@ func TestConflictWithOnesOwnWriteIsNone(t *testing.T) {
 	}
 }
 
-// A write that took effect, perhaps, and was then overwritten must not be told as
+// A write that took effect, perhaps, and was then overwritten must not be reported as
 // one that changed nothing.
 func TestConflictAfterAnUnknownOutcomeSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

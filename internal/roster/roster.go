@@ -22,7 +22,7 @@ import (
 // next register.
 const requestTimeout = 10 * time.Second
 
-// Config says which namespace is read and operated. Only Store must be
+// Config sets which namespace is read and operated. Only Store must be
 // given.
 type Config struct {
 	Store     store.Store     // where the namespace lives; the roster does not close it

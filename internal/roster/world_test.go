@@ -77,7 +77,7 @@ func heldWorld(t *testing.T) (*world, *roster.Roster) {
 	return w, r
 }
 
-// faultyWorld is such a world on a store that fails as the test says.
+// faultyWorld is such a world on a store that fails as the test sets.
 func faultyWorld(t *testing.T) (*world, *roster.Roster, *faultstore.Store) {
 	t.Helper()
 	w, _ := heldWorld(t)

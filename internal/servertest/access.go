@@ -44,7 +44,7 @@ func documentedRightsSuffice(t *testing.T, b bed) {
 	}
 }
 
-// refused opens and reads as a stranger, and returns the first error that says so. A register
+// refused opens and reads as a stranger, and returns the first refusal. A register
 // that a stranger may not read is neither absent nor damaged.
 func (b bed) refused(ctx context.Context, p Place) error {
 	s, err := b.Open(ctx, b.URL(p))

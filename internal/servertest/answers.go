@@ -25,7 +25,7 @@ func noAnswerEndsTheProgram(t *testing.T, b bed) {
 	testkit.HostileAnswers(t, h)
 }
 
-// FuzzAnswers holds readers of a protocol to say the same of bytes that come at once and one by one.
+// FuzzAnswers holds readers of a protocol to the same result for bytes that come at once and one by one.
 func FuzzAnswers(f *testing.F, seeds []string, readers ...func() storeclient.Answers) {
 	f.Helper()
 	for _, seed := range seeds {

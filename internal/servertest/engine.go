@@ -20,7 +20,7 @@ const secret = "hunter2"
 
 // Engine is a table of what differs between engines. A rule whose field is nil does not apply.
 type Engine struct {
-	// Name is the one that the environment has for a server, as CONTRIBUTING.md says.
+	// Name is the one that the environment has for a server, as CONTRIBUTING.md shows.
 	Name string
 
 	// Start starts a server that keeps the rules of its engine. Required.
@@ -32,7 +32,7 @@ type Engine struct {
 	// Open opens the store that a URL names. Required.
 	Open func(ctx context.Context, url string) (store.Store, error)
 
-	// Beside says that the rules are checked beside other subtests, but for the one that counts goroutines. It comes first.
+	// Beside means that the rules are checked beside other subtests, but for the one that counts goroutines. It comes first.
 	Beside bool
 
 	// Wire returns the form of a part of a key or a value in a request. Nil means that it is sent as it is.
@@ -47,14 +47,14 @@ type Engine struct {
 	// Apart are places on one server that share no register, but for places below others.
 	Apart []Place
 
-	// Ensemble says that Open refuses two addresses of one server, if it answers at both.
+	// Ensemble means that Open refuses two addresses of one server, if it answers at both.
 	Ensemble bool
 
-	// Hostless says that a URL names no host. Then the rules about several hosts, and about logins and TLS in URLs, do
+	// Hostless means that a URL names no host. Then the rules about several hosts, and about logins and TLS in URLs, do
 	// not apply.
 	Hostless bool
 
-	// Members says that Open asks every address: one that does not answer must not hold it up.
+	// Members means that Open asks every address: one that does not answer must not hold it up.
 	Members bool
 
 	// OpenExisting opens a store that must exist.
@@ -96,7 +96,7 @@ func Opener[S store.Store](open func(context.Context, string) (S, error)) func(c
 	}
 }
 
-// Place says where a store is, and who opens it.
+// Place is where a store is, and who opens it.
 type Place struct {
 	Addresses      []string
 	Prefix         string // keeps stores of one server apart; empty means the engine's default
@@ -138,7 +138,7 @@ func Run(t *testing.T, e Engine) {
 type rule struct {
 	name  string
 	check func(*testing.T, bed)
-	left  bool // the engine's table says that it has no such thing
+	left  bool // by its table the engine has no such thing
 }
 
 func rules(e Engine) []rule {

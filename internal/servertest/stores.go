@@ -34,7 +34,7 @@ func conformance(t *testing.T, b bed) {
 		},
 		OpenLossy: func(ctx context.Context) (store.Store, func(), error) {
 			s, err := b.warm(ctx, b.at(proxy.Addr()))
-			// The suite's values say which round it is, and only swaps hold them.
+			// The suite's values name the round, and only swaps hold them.
 			return s, func() {
 				proxy.LoseReplyTo(func(request []byte) bool { return bytes.Contains(request, []byte(b.wire("round "))) })
 			}, err

@@ -29,8 +29,8 @@ type diskBug uint8
 const (
 	_               diskBug = iota
 	consumesLate            // the page is there until the next one is
-	resumesBelow            // the page is read with less used than it says
-	discardsLate            // it says that the page is gone, and removes it later
+	resumesBelow            // the page is read with less used than it holds
+	discardsLate            // it reports that the page is gone, and removes it later
 	acceptsCopies           // a copy of an earlier page is as good as the page
 	ignoresFailures         // a page that could not be kept counts as kept
 	ignoresRemains          // a page that could not be removed counts as removed

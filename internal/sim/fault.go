@@ -12,7 +12,7 @@ type Fault struct {
 	Node int           // which machine or store, from 0; [Everywhere] means all of them
 	Kind Kind
 	For  time.Duration // how long or how far; see each kind
-	N    int64         // how many or which, for the kinds that say so
+	N    int64         // how many or which, for the kinds that name N
 }
 
 // meets reports whether the fault is one of that machine, or of that store.
@@ -78,7 +78,7 @@ const (
 	kinds // one more than there are
 )
 
-// place is where a fault strikes, as a scenario says it.
+// place is where a fault strikes, as a scenario writes it.
 type place string
 
 const (

@@ -16,7 +16,7 @@ type intake struct {
 
 	generator *snowfence.Generator // before the event
 	lost      bool                 // its clock was lost when it was looked at last
-	untold    int                  // how often it was lost, less how often the state was told
+	untold    int                  // how often it was lost, less how often the state was notified
 
 	counted time.Duration // since when it is counted, on the monotonic clock
 	woken   int           // how often the driver was woken
@@ -95,7 +95,7 @@ func (t *intake) end(h *holder, e lease.Event) {
 		fault = "did not take " + describe(t.given[0])
 		t.given = nil
 	case g == t.generator && g != nil && !once(e) && t.untold != 0:
-		fault = "does not tell once that its clock is lost"
+		fault = "does not report once that its clock is lost"
 		t.untold = 0
 	case g != nil && woken && g.Status().Revoked != nil:
 		fault = "keeps a generator that issues nothing any more"

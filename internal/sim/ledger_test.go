@@ -44,7 +44,7 @@ func TestLedgerFindsWhatASetOfAllSlotsFinds(t *testing.T) {
 			}
 			for slot, before := range want {
 				if got[slot] != before {
-					t.Fatalf("round %d: slot %d was of issuer %d, and is said to be of %v", round, slot, before.number, got[slot])
+					t.Fatalf("round %d: slot %d was of issuer %d, and is reported as of %v", round, slot, before.number, got[slot])
 				}
 			}
 		}

@@ -127,7 +127,7 @@ func (s *supply) judge(h *holder) {
 	fault := ""
 	switch {
 	case able != (o.Supply == lease.Issuing):
-		fault = "can issue, or can't, and says otherwise"
+		fault = "can issue, or can't, and reports otherwise"
 	case s.reported != (o.Supply == lease.Refusing), s.outages != view.Outages, s.losses != view.Losses, s.windows != view.WindowsEnded:
 		fault = "reports something else than it shows"
 	case able && o.Reason != nil, !able && !s.explained(h, view):
@@ -141,11 +141,11 @@ func (s *supply) judge(h *holder) {
 	case !able && o.Since != s.since:
 		fault = "dates the outage otherwise"
 	case !able && o.Supply == lease.Failing && now-s.since >= h.site.Plan.MaxWait:
-		fault = "does not say that calls are refused"
+		fault = "does not report that calls are refused"
 	case fresh && h.intake.steps == 1 && now-s.since < h.site.Plan.MaxWait && h.waitsForIt(): // of several steps it may have been right for one
-		fault = "says so before they are"
+		fault = "reports that calls are refused before they are"
 	case !able && o.Supply == lease.Failing && late(s.since+h.site.Plan.MaxWait):
-		fault = "will not say in time that calls are refused"
+		fault = "will not report in time that calls are refused"
 	case !able && o.Supply == lease.Refusing && h.term != nil && late(now+time.Second):
 		fault = "will not notice that its clock is back"
 	}

@@ -16,7 +16,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Config says how a plan is run.
+// Config sets how a plan is run.
 type Config struct {
 	Program Program          // the program of the machines; nil means [Ours]
 	Trace   io.Writer        // gets a line for everything that happens; may be nil
@@ -220,7 +220,7 @@ func (w *world) issuedRange(by *issuer, worker int64, low, high uint64) {
 
 // disorderly reports whether something has happened that breaks strict order: a monotonic clock
 // that stood still or was off by more than an eighth, a copy of a process, or a store that forgot more
-// than it says.
+// than it declares.
 func (w *world) disorderly() bool {
 	for _, f := range w.plan.Faults {
 		if f.Kind == Slew && max(f.N, -f.N) > million/16 {

@@ -76,7 +76,7 @@ func (e *NoConnectionError) Unwrap() error { return e.Err }
 // Connection takes a connection of a pool, or returns a *[NoConnectionError] when the context ends first.
 func Connection(ctx context.Context, db *sql.DB) (*sql.Conn, error) {
 	connection, err := db.Conn(ctx)
-	if err != nil && err == ctx.Err() { //nolint:errorlint // a driver that was connecting says more
+	if err != nil && err == ctx.Err() { //nolint:errorlint // a driver that was connecting returns more
 		found := &NoConnectionError{Err: err}
 		if s := db.Stats(); s.MaxOpenConnections > 0 && s.InUse >= s.MaxOpenConnections {
 			found.Most = s.MaxOpenConnections
@@ -124,7 +124,7 @@ func Transaction(ctx context.Context, db *sql.DB, options *sql.TxOptions, call f
 
 // Home returns the schema that holds a table which is named without one, or would hold it; of MySQL the database. In
 // PostgreSQL a session shows another table if another client has SET its search path, or has made a temporary table.
-// Then an error says so.
+// Then it returns an error.
 func Home(ctx context.Context, db *sql.DB, mysql bool, table string) (string, error) {
 	var schema sql.NullString
 	if mysql {
@@ -148,7 +148,7 @@ func Home(ctx context.Context, db *sql.DB, mysql bool, table string) (string, er
 	return schema.String, err
 }
 
-// ErrHidden is wrapped by an error of Home for a table that a session can't tell.
+// ErrHidden is wrapped by an error of Home for a table that a session can't identify.
 var ErrHidden = errors.New("it is not certain which table is meant")
 
 const home = `SELECT COALESCE(found.nspname::pg_catalog.text, pg_catalog.current_schema()::pg_catalog.text),

@@ -20,7 +20,7 @@ const (
 	othersLimit = 200 * time.Millisecond
 )
 
-// Turns says which of several endpoints is tried first: the one that served last.
+// Turns decides which of several endpoints is tried first: the one that served last.
 // The zero value begins with the first. It is safe for concurrent use.
 type Turns struct {
 	n atomic.Uint64 // divided by the number of endpoints, the rest is whose turn it is
@@ -37,7 +37,7 @@ const (
 )
 
 // InTurn tries the endpoints in turn, each at most once, until one answers or
-// something may have been sent. outcome says so of the error of a try. An endpoint
+// something may have been sent. outcome decides that by the error of a try. An endpoint
 // that does not answer loses its turn. The error joins the errors of all tries.
 func InTurn[E, T any](t *Turns, endpoints []E, try func(E) (T, error), outcome func(error) Outcome) (T, error) {
 	var errs []error

@@ -89,7 +89,7 @@ func (g *Guard) read(r io.Reader, b []byte) (int, error) {
 	defer g.mu.Unlock()
 	if wrong := g.answers.Take(b[:n]); wrong != nil {
 		g.wrong = &AnswerError{g.server, wrong.Error()}
-		_ = g.end() // the answer's error says more
+		_ = g.end() // the answer's error shows more
 		return 0, g.wrong
 	}
 	return n, err

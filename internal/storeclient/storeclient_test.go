@@ -177,7 +177,7 @@ func TestOpenerMakesOneAttemptAndAnotherWhenItNoLongerWorks(t *testing.T) {
 			t.Errorf("another attempt: %v, attempt %d", err, begun.Load())
 		}
 		if _, err := get(time.Second); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refused) {
-			t.Errorf("a short call does not say why the attempt before failed: %v", err)
+			t.Errorf("a short call does not report why the attempt before failed: %v", err)
 		}
 		if err := o.Life.End(nil); err != nil {
 			t.Error(err)

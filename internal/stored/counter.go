@@ -21,7 +21,7 @@ type Counter struct {
 	// created. A process that sees another one knows that the counter was begun again.
 	Incarnation string `json:"incarnation"`
 
-	// Unsettled says that the store can still lose the beginning of the record. A failover may
+	// Unsettled means that the store can still lose the beginning of the record. A failover may
 	// take it away, and then the counter is begun again. Records of earlier versions count as settled.
 	Unsettled bool `json:"unsettled,omitzero"`
 
@@ -46,7 +46,7 @@ type Counter struct {
 	Writer  string   `json:"writer"`
 	Writers []Writer `json:"writers"`
 
-	// Waits says that this very write waits to be confirmed, on a lossy store. Waiting are the
+	// Waits means that this very write waits to be confirmed, on a lossy store. Waiting are the
 	// writes before it that do, the latest at the end.
 	Waits   bool   `json:"waits,omitzero"`
 	Waiting []Wait `json:"waiting,omitempty"`
@@ -97,7 +97,7 @@ func (c *Counter) Effect(v store.Version) Wait {
 	return Wait{base64.RawURLEncoding.EncodeToString(sum[:])[:effectLength], uint32(c.Clock.Unix())}
 }
 
-// Writer says which write of a process was the last one in the record's history.
+// Writer names the last write of a process in the record's history.
 type Writer struct {
 	Nonce   string        `json:"nonce"`
 	Version store.Version `json:"version"` // of the register after that write

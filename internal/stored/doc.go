@@ -1,6 +1,6 @@
 // Package stored has the records of a namespace: its own record, the register of each
-// worker id, and the page of a holder's journal. It says how they are written, at which
-// keys, and whether a register may be claimed. Package lease says when they are written.
+// worker id, and the page of a holder's journal. It decides how they are written, at which
+// keys, and whether a register may be claimed. Package lease decides when they are written.
 //
 //	ns/NAME/namespace       the record, a [Namespace]; it is written once
 //	ns/NAME/worker/NUMBER   a [Register]; it is never deleted

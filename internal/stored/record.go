@@ -12,7 +12,7 @@ import (
 
 // format is the version of the records that this program writes. A change of a record's
 // meaning, or a new field of a register or namespace, needs a greater one. A page or a counter may get a
-// field that is left out where it says nothing. An earlier program refuses the record while it has that.
+// field that is left out where it is zero. An earlier program refuses the record while it has that.
 //
 // A record with an unknown field is refused, not carried along. The field may be one of
 // safety, and a program without that knowledge must not claim the register. Newer programs
@@ -117,7 +117,7 @@ type optional string
 
 func (o *optional) IsZero() bool { return *o == "" }
 
-// explain says why a record can't be used: first of all because a newer
+// explain returns why a record can't be used: first of all because a newer
 // program wrote it, if so.
 func explain(value []byte, err error) error {
 	var header struct {

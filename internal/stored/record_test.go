@@ -93,7 +93,7 @@ func TestRegisterThatThisProgramWouldNotWriteIsRefused(t *testing.T) {
 			if _, err := DecodeRegister([]byte(bad)); !errors.Is(err, ErrRecord) {
 				t.Errorf("the error is %v", err)
 			} else if strings.Contains(test.name, "newer") && !strings.Contains(err.Error(), "newer program") {
-				t.Errorf("the error does not say that it is newer: %v", err)
+				t.Errorf("the error does not show that it is newer: %v", err)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"snowfence.example/snowfence/store"
 )
 
-// Process says which process writes a register. It is for people: no decision
+// Process names the process that writes a register. It is for people: no decision
 // about safety reads it.
 type Process struct {
 	// Host is the machine's name, at most 255 bytes of UTF-8 without control characters.

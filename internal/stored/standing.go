@@ -41,7 +41,7 @@ const (
 	UsedUp Standing = "used-up"
 )
 
-// Judge says how a register stands to a claimant of the namespace whose clock
+// Judge decides how a register stands to a claimant of the namespace whose clock
 // shows wall. It is the whole rule of who may claim. A store that answers late
 // or wrongly can't turn it into a duplicate, because the claim is a swap
 // guarded by the version that was judged, and its floor lies at or above that
@@ -62,7 +62,7 @@ func (n Namespace) Judge(r Register, layout snowfence.Layout, wall time.Time, ma
 	return Free
 }
 
-// Occupant says who keeps a worker id from being claimed, and until when.
+// Occupant names who keeps a worker id from being claimed, and until when.
 type Occupant struct {
 	Worker   int64
 	Standing Standing

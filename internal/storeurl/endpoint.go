@@ -40,7 +40,7 @@ func CheckText(field, text, others string, most int) error {
 }
 
 // isEndpoint reports whether an endpoint is a host and a port, and nothing that
-// would say more inside a URL, such as a user.
+// would mean more inside a URL, such as a user.
 func isEndpoint(endpoint string) bool {
 	host, port, err := net.SplitHostPort(endpoint)
 	if err != nil || host == "" || strings.ContainsFunc(host, foreign) {
@@ -55,7 +55,7 @@ func foreign(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`@/?#%,\"<>`, r)
 }
 
-// withPort adds the port to a host that has none. It does not tell whether that
+// withPort adds the port to a host that has none. It does not check whether that
 // is an endpoint.
 func withPort(host, port string) string {
 	if bare, ok := strings.CutPrefix(host, "["); ok {

@@ -13,7 +13,7 @@ import (
 // maxFile is the size up to which a password, certificate or key is read.
 const maxFile = 1 << 20
 
-// TLS says how the connections of an engine are secured, by the names of files or
+// TLS sets how the connections of an engine are secured, by the names of files or
 // as a whole. The engine's Open reads the files. A nil *TLS means no TLS, and the
 // zero value means the system's certificates.
 type TLS struct {

@@ -211,7 +211,7 @@ func (u *URL) Login() (user string, password Secret, file string) {
 }
 
 // TLS returns the settings of the keys tls, ca, cert and key: nil when the scheme
-// does not say that the connection is secured (implied) and tls is not true.
+// does not secure the connection (implied) and tls is not true.
 func (u *URL) TLS(implied bool) *TLS {
 	wanted := u.Flag("tls")
 	t := &TLS{CAFile: u.Text("ca"), CertFile: u.Text("cert"), KeyFile: u.Text("key")}
@@ -248,7 +248,7 @@ func (u *URL) Done() error {
 	return nil
 }
 
-// instead says what to write in place of a key that other programs know.
+// instead returns what to write in place of a key that other programs know.
 func instead(key string) string {
 	switch strings.ToLower(key) {
 	case "sslmode", "ssl-mode", "ssl":
@@ -281,7 +281,7 @@ func (u *URL) Fail(err error) {
 	}
 }
 
-// NoHost makes Done fail if the URL has a host, a user or a password. instead says what to write.
+// NoHost makes Done fail if the URL has a host, a user or a password. instead is what to write.
 func (u *URL) NoHost(instead string) {
 	if u.user != "" || u.password != "" || len(u.hosts) != 1 || u.hosts[0] != "" {
 		u.Fail(errors.New("must have no host: " + instead))

@@ -87,7 +87,7 @@ func (d *Daemon) read(stderr io.Reader, listening chan struct{}) {
 			close(d.ready)
 		}
 	}
-	// The error says how it ended, which the tests see by other means.
+	// The error shows how it ended, which the tests see by other means.
 	_ = d.command.Wait()
 	close(d.ended)
 }
@@ -115,7 +115,7 @@ func (d *Daemon) Address(scheme string) string {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if address = d.addresses[scheme]; address == "" {
-			return fmt.Errorf("the daemon does not say where it listens for %s", scheme)
+			return fmt.Errorf("the daemon does not report where it listens for %s", scheme)
 		}
 		return nil
 	})

@@ -46,7 +46,7 @@ func TestServerDiesWithAProgramThatIsKilled(t *testing.T) {
 	}
 	fields := strings.Fields(line)
 	if len(fields) != 3 {
-		t.Fatalf("the second process says %q", line)
+		t.Fatalf("the second process prints %q", line)
 	}
 	address, dir := fields[1], fields[2]
 	defer func() { _ = os.RemoveAll(dir) }()

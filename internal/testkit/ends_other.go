@@ -4,10 +4,10 @@ package testkit
 
 import "syscall"
 
-// endsWithTest does nothing: only Linux tells a process that its parent died.
+// endsWithTest does nothing: only Linux kills a process when its parent dies.
 // A server outlives a test that is killed here, and a test that ends by itself
 // kills it.
 func endsWithTest(*syscall.SysProcAttr) {}
 
-// stopped can't be told here.
+// stopped is always true: it can't be found out here.
 func stopped(int) bool { return true }

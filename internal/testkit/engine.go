@@ -23,7 +23,7 @@ type Engine struct {
 	// Troubles are faults of this engine alone, by name: true begins one, false ends it.
 	Troubles map[string]func(begin bool)
 
-	// Lossy says that the engine can lose acknowledged writes.
+	// Lossy means that the engine can lose acknowledged writes.
 	Lossy bool
 
 	url func(address string) string

@@ -36,7 +36,7 @@ type Hostile struct {
 	// returns its errors.
 	Use func(ctx context.Context, address string) error
 
-	// Persists says that Use tries again until its context ends, which is then ended when the
+	// Persists means that Use tries again until its context ends, which is then ended when the
 	// first connection is.
 	Persists bool
 
@@ -72,7 +72,7 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 // HostileAnswers puts a client behind a proxy that spoils its server's answers: by chosen ones,
-// and at random. The process must outlive it in bounded memory, and errors must say why.
+// and at random. The process must outlive it in bounded memory, and errors must show why.
 func HostileAnswers(t *testing.T, h Hostile) {
 	t.Helper()
 	var before runtime.MemStats

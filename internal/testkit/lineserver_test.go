@@ -170,7 +170,7 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// connected returns a server, a proxy to it, and a client that has said hello.
+// connected returns a server, a proxy to it, and a client that has sent hello.
 func connected(t *testing.T) (*lineServer, *testkit.Proxy, *client) {
 	t.Helper()
 	s := newLineServer(t)

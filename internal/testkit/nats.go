@@ -55,7 +55,7 @@ func natsConfigure(s *Server, settings []string) error {
 	return os.WriteFile(filepath.Join(s.Dir, "nats.conf"), []byte(strings.Join(config, "\n")+"\n"), 0o600)
 }
 
-// natsAnswers is ready once the server says that it has JetStream: then it has read its folder.
+// natsAnswers is ready once the server reports that it has JetStream: then it has read its folder.
 func natsAnswers(ctx context.Context, s *Server) error {
 	line, err := ask(ctx, s.Addr(), "", readLine)
 	if err != nil {

@@ -38,7 +38,7 @@ func TestDropSwallowsBothDirections(t *testing.T) {
 	c.wantSilence()
 	newcomer.wantSilence()
 
-	// The end of one side is not told to the other.
+	// The end of one side is not passed on to the other.
 	if err := c.CloseWrite(); err != nil {
 		t.Fatal(err)
 	}

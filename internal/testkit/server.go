@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Program says how to run a kind of server.
+// Program describes how to run a kind of server.
 type Program struct {
 	Name    string   // the executable, looked for on the PATH and then in Places
 	Places  []string // folders; they may be patterns
@@ -201,7 +201,7 @@ func (s *Server) Snapshot(folder string) (restore func(context.Context) error, e
 }
 
 // run starts a command and returns a channel that is closed at its end. How it
-// ended, its log tells.
+// ended, its log shows.
 //
 // Linux kills the process when the thread that started it ends, see
 // endsWithTest. So that thread is kept, and serves for nothing else, until the
@@ -252,7 +252,7 @@ func (s *Server) signal(number syscall.Signal) {
 }
 
 // children returns the processes that a process's first thread started. Only
-// Linux tells.
+// Linux lists them.
 func children(pid int) []int {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	if err != nil {

@@ -37,6 +37,6 @@ func TestServerStartsAgainWithItsFolderAndPorts(t *testing.T) {
 		t.Errorf("in %s at %s, was in %s at %s", s.Dir, s.Addr(), dir, addr)
 	}
 	if !strings.Contains(s.Log(), "Ready to accept connections") {
-		t.Errorf("the log does not tell of it:\n%s", s.Log())
+		t.Errorf("the log does not show it:\n%s", s.Log())
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// release says which release is made, and into which folder.
+// release names the release that is made, and its folder.
 type release struct {
 	version string // such as v0.1.0
 	out     string

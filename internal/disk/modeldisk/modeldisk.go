@@ -7,7 +7,7 @@
 //   - A listing shows any subset of the names that came or went while it was made.
 //   - Each operation is one step, a listing is two. Before each step the process may be
 //     held up for good, killed, or get an error, with or without the step's effect.
-//   - After a failed sync of a file, later ones say that all is well and do nothing.
+//   - After a failed sync of a file, later ones report success and do nothing.
 //   - The inode number of a file that is gone is given to the next one.
 //
 // A [Disk] and its processes are for one goroutine at a time.

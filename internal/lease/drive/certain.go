@@ -8,7 +8,7 @@ import (
 	"snowfence.example/snowfence"
 )
 
-// Patience says how an operator's write on a lossy store becomes certain. The zero value waits
+// Patience sets how an operator's write on a lossy store becomes certain. The zero value waits
 // in silence.
 type Patience struct {
 	// Waiting is called before a wait, with its end by this machine's clock. It may be nil.
@@ -23,7 +23,7 @@ type UncertainError struct {
 	Reason error     // why it is not confirmed
 }
 
-// Error says from when on the write is to be repeated.
+// Error shows from when on the write is to be repeated.
 func (e *UncertainError) Error() string {
 	until := e.Until.UTC().Add(time.Second - 1).Format(time.RFC3339) // never too early
 	return fmt.Sprintf("snowfence: %s: not certain before %s: %v: repeat it after that time", e.What, until, e.Reason)

@@ -21,7 +21,7 @@ type Shell interface {
 	// Began gives the generator of a new term to the callers.
 	Began(*snowfence.Generator, lease.Start)
 
-	// Sealed says that the generator issues no more. Every id that it issued lies below
+	// Sealed reports that the generator issues no more. Every id that it issued lies below
 	// the tick reserved.
 	Sealed(reserved snowfence.Tick)
 

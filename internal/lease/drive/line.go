@@ -34,10 +34,10 @@ type Line struct {
 	calls   sync.WaitGroup
 }
 
-// mostLate is how long a store may take to say why it did not answer in time.
+// mostLate is how long a store may take to report why it did not answer in time.
 const mostLate = 100 * time.Millisecond
 
-// timedOut is ErrTimeout with the store's own error. That its context ended says nothing.
+// timedOut is ErrTimeout with the store's own error. That its context ended explains nothing.
 func timedOut(err error) error {
 	if err == nil || errors.Is(err, ErrTimeout) {
 		return err

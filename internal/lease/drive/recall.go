@@ -60,7 +60,7 @@ func Recall(ctx context.Context, s store.Store, name string, j Journal, clock sn
 	case r.Page == nil:
 		r.Traits, err = traits(limit)
 	default:
-		log.Warn("the store does not say what it guarantees: the journal's copy is used", "error", err)
+		log.Warn("the store does not report its guarantees: the journal's copy is used", "error", err)
 		r.Traits, r.Certain = store.Traits{Engine: "unknown", Durable: r.Page.Loss == 0, Loss: r.Page.Loss}, false
 		return r, nil
 	}

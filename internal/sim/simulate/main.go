@@ -203,7 +203,7 @@ func load(file string, from uint64) (state, error) {
 	case found.Version != s.Version:
 		return s, fmt.Errorf("state %s is of version %s of the simulation, and this is %s: remove it to begin anew", file, found.Version, s.Version)
 	case found.From != from:
-		return s, fmt.Errorf("state %s begins at seed %d: must be %d, as -from says", file, found.From, from)
+		return s, fmt.Errorf("state %s begins at seed %d: must be %d, the value of -from", file, found.From, from)
 	}
 	return found, nil
 }

@@ -112,7 +112,7 @@ func TestDrawnPlanIsPrintedAsAScenarioThatReplays(t *testing.T) {
 	}
 }
 
-// TestFailureIsToldByItsSeedAndAsAScenario tells of one. That its plan is shrunk is
+// TestFailureIsToldByItsSeedAndAsAScenario checks the report of one. That its plan is shrunk is
 // for the tests of package sim: this one is sound, and so stays as it is.
 func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
 	var out strings.Builder
@@ -121,7 +121,7 @@ func TestFailureIsToldByItsSeedAndAsAScenario(t *testing.T) {
 	}
 	for _, command := range []string{"simulate -replay FILE\n", "simulate -draw 1 >FILE && "} {
 		if !strings.Contains(out.String(), command) {
-			t.Errorf("it does not say %q:\n%s", command, &out)
+			t.Errorf("it does not print %q:\n%s", command, &out)
 		}
 	}
 	_, scenario, _ := strings.Cut(out.String(), "shrinking\n")

@@ -4,18 +4,18 @@
 // The simulation writes the acts of its processes and stores as [Step] values. A [Model] takes these steps
 // one after the other. It has the variables of formal/lease.pml under their names there. It refuses a step that
 // breaks a guard, and names the guard in the words of lease.pml, or of "The journal" in docs/proof.md. It tests no
-// part of a guard that it does not name. The folder testdata has runs whose steps are told for people.
+// part of a guard that it does not name. The folder testdata has runs whose steps are described for people.
 //
 //	m := trace.NewModel(loss)
 //	for each step: err := m.Take(step)
 //
 // # How a trace differs from the model
 //
-// In the model a step may be any that is possible. A trace has one, and the model says whether it was.
+// In the model a step may be any that is possible. A trace has one, and the model decides whether it was.
 // These are the other differences:
 //
 //   - The model has one register. Here each worker id has its own, and a process that claims another
-//     worker id is to the first register a process that crashed there, as formal/README.md says.
+//     worker id is to the first register a process that crashed there, as formal/README.md explains.
 //   - A tick of the model is stamped or not. Here a term may stamp one several times, with other sequences.
 //   - In the model a node chooses freely at which extension loss has passed. Here the holder's monotonic clock
 //     shows it.

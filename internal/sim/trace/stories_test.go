@@ -60,7 +60,7 @@ func TestStoriesAreWhatHappens(t *testing.T) {
 	}
 }
 
-// tell runs a plan and tells its steps.
+// tell runs a plan and returns its steps.
 func tell(t *testing.T, text string) string {
 	t.Helper()
 	p, err := sim.Parse(text)
@@ -118,7 +118,7 @@ func (t *teller) take(s trace.Step) {
 	t.steps = append(t.steps, s)
 }
 
-// String tells all steps, in the order of their times.
+// String returns all steps, in the order of their times.
 func (t *teller) String() string {
 	slices.SortStableFunc(t.steps, func(a, b trace.Step) int { return cmp.Compare(a.At, b.At) })
 	var b strings.Builder
