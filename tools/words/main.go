@@ -30,27 +30,30 @@ import (
 	"strings"
 )
 
-// rates are the words that are counted, and how many a sentence there may be.
-var rates = [...]struct {
+var (
+	vague    = regexp.MustCompile(`\b([Ww]hat|[Tt]hose|[Oo]f which|[Tt]hat which)\b`)
+	negative = regexp.MustCompile(`\b([Nn]o|[Nn]ever|[Nn]obody|[Nn]one)\b`) // but not SQL's NO
+	speaking = regexp.MustCompile(`\b([Ss]ays|[Tt]ells)\b`)
+	end      = regexp.MustCompile(`[.!?:;]+(\s+|$)|\n\s*\n|\n\s*[-*|#]`)
+	word     = regexp.MustCompile(`\b[a-zA-Z]+\b`)
+	code     = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\\]\\([^)]*\\)|\\S*/\\S*|\\w+(-\\w+)+")
+)
+
+// rate is how many words of a kind there may be in a sentence.
+type rate struct {
 	name  string
 	most  float64
 	words *regexp.Regexp
-}{
-	{"vague", 0.03, regexp.MustCompile(`\b([Ww]hat|[Tt]hose|[Oo]f which|[Tt]hat which)\b`)},
-	{"negative", 0.08, regexp.MustCompile(`\b([Nn]o|[Nn]ever|[Nn]obody|[Nn]one)\b`)}, // but not SQL's NO
-	{"speaking", 0.01, regexp.MustCompile(`\b([Ss]ays|[Tt]ells)\b`)},
 }
 
-var (
-	end  = regexp.MustCompile(`[.!?:;]+(\s+|$)|\n\s*\n|\n\s*[-*|#]`)
-	word = regexp.MustCompile(`\b[a-zA-Z]+\b`)
-	code = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\\]\\([^)]*\\)|\\S*/\\S*|\\w+(-\\w+)+")
-)
+func rates() [3]rate {
+	return [...]rate{{"vague", 0.03, vague}, {"negative", 0.08, negative}, {"speaking", 0.01, speaking}}
+}
 
 // count is the number of sentences of a place, and of the words of each rate in them.
 type count struct {
 	sentences int
-	words     [len(rates)]int
+	words     [3]int
 }
 
 // counts are the counts by place: the folder of a package, or a page.
@@ -136,7 +139,7 @@ func (c *counts) text(place, from, text string) {
 		}
 		at, before := c.places[place], c.places[place].words
 		at.sentences++
-		for i, rate := range rates {
+		for i, rate := range rates() {
 			at.words[i] += len(rate.words.FindAllString(sentence, -1))
 		}
 		if c.show == place && at.words != before {
@@ -163,7 +166,7 @@ func (c *counts) print() (tooMany int) {
 		return strings.Compare(a, b)
 	})
 	_, _ = fmt.Fprintf(c.out, "%-44s %9s", "place", "sentences")
-	for _, rate := range rates {
+	for _, rate := range rates() {
 		_, _ = fmt.Fprintf(c.out, " %8s", rate.name)
 	}
 	_, _ = fmt.Fprintln(c.out)
@@ -180,7 +183,7 @@ func (c *counts) print() (tooMany int) {
 
 // excess is how many words a place has above its limits. A place with few sentences may have one word of each rate.
 func (c *count) excess() (n int) {
-	for i, rate := range rates {
+	for i, rate := range rates() {
 		n += max(0, c.words[i]-max(1, int(math.Ceil(rate.most*float64(c.sentences)))))
 	}
 	return n
