@@ -74,7 +74,7 @@ func steady(t *testing.T, h *fence.Holder) {
 	}
 }
 
-// ready checks whether a holder is, and that it reports why not.
+// ready checks whether a holder is ready, and that its status has an error if it is not.
 func ready(t *testing.T, h *fence.Holder, want bool) {
 	t.Helper()
 	if s := h.Status(); s.Ready != want || (s.LastError == nil) != want {

@@ -113,12 +113,7 @@ func (c *crowd) front(token string) http.Handler {
 		}
 		return nil
 	}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil { // or answering closes the request, which the transport may still read to its end
-			c.Error(err)
-		}
-		proxy.ServeHTTP(w, r)
-	})
+	return testkit.FullDuplex(c, proxy)
 }
 
 // measure prints how the API server answered requests for Leases meanwhile. A PUT would be for its own.

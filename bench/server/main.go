@@ -5,8 +5,8 @@
 //	cd bench && GOWORK=off go build -o ../.bin/bench-server ./server
 //	taskset -c 1 ../.bin/bench-server -only resp,http          # from a folder with ../.bin/snowfence
 //
-// Every server is pinned to one processor, and this program with the load to another one, which
-// taskset sets. Servers that are compared run at the same time, and the load goes to one of them
+// Every server is pinned to one processor, and this program with the load to another one, by
+// taskset. Servers that are compared run at the same time, and the load goes to one of them
 // after the other. The bare servers are this program again, with -echo: they answer the same bytes
 // from memory, on the same libraries. It prints the medians, and the goals with their results.
 //

@@ -55,10 +55,7 @@ func (f *kubernetesFront) start(t testing.TB, s *Server, authorities *x509.CertP
 			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
 			return
 		}
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil { // or answering closes the request, which the transport may still read to its end
-			t.Errorf("front of kube-apiserver: %v", err)
-		}
-		proxy.ServeHTTP(w, r)
+		FullDuplex(t, proxy).ServeHTTP(w, r)
 	})}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -71,4 +68,15 @@ func (f *kubernetesFront) start(t testing.TB, s *Server, authorities *x509.CertP
 		}
 	})
 	return nil
+}
+
+// FullDuplex is a proxy that may go on reading a request while it answers. By default the server closes the request's body
+// when the answer begins. A transport that has not seen the end of the body by then cuts its connection.
+func FullDuplex(t testing.TB, proxy http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Errorf("proxy: %v", err)
+		}
+		proxy.ServeHTTP(w, r)
+	})
 }

@@ -14,7 +14,8 @@ import (
 // take by then are kept, within a budget, and follow. So a client may send all of its commands before it reads the first
 // answer.
 //
-// A write that gets nothing from the budget fails with [budget.ErrSpent]. A few bytes can be had still, to report it.
+// A write fails with [budget.ErrSpent] when the budget has no room for it. A short message about that, of at most
+// lastWords bytes, can still be written.
 type Behind struct {
 	*conn
 	memory   *budget.Budget
