@@ -14,8 +14,8 @@ import (
 // take by then are kept, within a budget, and follow. So a client may send all of its commands before it reads the first
 // answer.
 //
-// A write fails with [budget.ErrSpent] when the budget has no room for it. A short message about that, of at most
-// lastWords bytes, can still be written.
+// A write fails with [budget.ErrSpent] when the budget has no room for it. A message of at most lastWords
+// bytes takes less of it, so that the failure can often still be reported.
 type Behind struct {
 	*conn
 	memory   *budget.Budget
